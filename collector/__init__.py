@@ -1,0 +1,1 @@
+"""Receives spans, understands them as calls, watches and reports."""

@@ -1,0 +1,1 @@
+"""The OTLP edges: spans in, answers out only after the commit."""

@@ -1,0 +1,1 @@
+"""The worker: turns stored spans into calls and rollups."""

@@ -1,0 +1,1 @@
+"""The web pages and their JSON twins; reads the database, never collector."""

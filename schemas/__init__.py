@@ -1,0 +1,1 @@
+"""The language that all parts share."""

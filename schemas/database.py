@@ -1,0 +1,85 @@
+"""Open the database, bring it to the newest schema, tune it; says why for each pragma."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Engine, create_engine, event, make_url
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def open_database(url: str, *, busy_timeout_s: float = 5.0) -> Engine:
+    """Open the database at a SQLAlchemy URL. Makes the folder of a SQLite file. Raises SQLAlchemy's errors if it cannot be reached on first use."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        return create_engine(parsed, pool_pre_ping=True)
+    if parsed.database:
+        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(parsed, connect_args={"timeout": busy_timeout_s, "check_same_thread": False})
+    event.listen(engine, "connect", _tune_sqlite)
+    event.listen(engine, "begin", _begin_immediate)
+    return engine
+
+
+def _tune_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    # SQLAlchemy's own BEGIN (below) instead of the driver's implicit one, which starts too late to hold a snapshot.
+    connection.isolation_level = None
+    # Freed pages can be given back to the file system in small steps. First: it holds only for a file that is still empty.
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    # Readers and the one writer do not block each other.
+    connection.execute("PRAGMA journal_mode = WAL")
+    # An answered request has reached the disk, whatever happens to the machine.
+    connection.execute("PRAGMA synchronous = FULL")
+    # 64 MiB of pages: the upper levels of the unique index stay in memory.
+    connection.execute("PRAGMA cache_size = -65536")
+    # Sorting and grouping for pages never touches the disk.
+    connection.execute("PRAGMA temp_store = MEMORY")
+    # The write-ahead log shrinks back after a burst.
+    connection.execute("PRAGMA journal_size_limit = 67108864")
+
+
+def _begin_immediate(connection: Any) -> None:
+    # A transaction that will write takes the write lock at once: it waits (busy timeout) instead of failing half way.
+    read_only = connection.get_execution_options().get("read_only", False)
+    connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+
+
+def _config(engine: Engine) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.attributes["engine"] = engine
+    return config
+
+
+def newest_schema() -> str:
+    """The schema version that this program writes."""
+    head = ScriptDirectory(str(MIGRATIONS)).get_current_head()
+    assert head is not None
+    return head
+
+
+def schema_of(engine: Engine) -> str | None:
+    """The schema version that the database has; None if it is empty."""
+    with engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+class NewerSchema(Exception):
+    """The database was written by a newer version of this program."""
+
+
+def migrate(engine: Engine) -> None:
+    """Bring the database to the newest schema. Raises NewerSchema, with a hint, if the database knows a version that this program does not."""
+    current = schema_of(engine)
+    known = {script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()}
+    if current is not None and current not in known:
+        raise NewerSchema(
+            f"the database has schema {current}, this program knows {newest_schema()}: install the newer version of toolvitals"
+        )
+    if current != newest_schema():
+        command.upgrade(_config(engine), "head")

@@ -1,0 +1,1 @@
+"""Schema migrations, applied in order by database.py."""

@@ -1,0 +1,85 @@
+"""Every setting, its default and its meaning. Read once at start by cli, passed down as a value."""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+CONFIG_VARIABLE = "TOOLVITALS_CONFIG"
+
+
+class Settings(BaseSettings):
+    """All settings: from the command line, else TOOLVITALS_… variables, else a TOML file, else these defaults."""
+
+    model_config = SettingsConfigDict(env_prefix="TOOLVITALS_", extra="forbid", frozen=True)
+
+    data: Path = Field(Path("data"), description="Folder of the embedded SQLite database.")
+    database_url: str | None = Field(None, description="Database URL instead of the folder, e.g. postgresql://user@host/name.")
+    host: str = Field("127.0.0.1", description="Address that every port binds to.")
+    otlp_http_port: int = Field(4318, ge=0, le=65535, description="Port of OTLP over HTTP.")
+    otlp_grpc_port: int = Field(4317, ge=0, le=65535, description="Port of OTLP over gRPC.")
+    port: int = Field(4320, ge=0, le=65535, description="Port of the dashboard.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Least level that is logged, to standard error."
+    )
+
+    ingest_token: SecretStr | None = Field(
+        None,
+        description="Token that exporters must send, as Authorization: Bearer or x-api-key. Unset: none is asked for.",
+    )
+    cors_origins: tuple[str, ...] = Field((), description="Browser origins that may send spans. Empty: CORS is off.")
+    max_body_bytes: int = Field(64 * 2**20, ge=1024, description="Largest request, as sent and as inflated.")
+    max_waiting_bytes: int = Field(
+        256 * 2**20, ge=1024, description="Bytes of requests in work; beyond it exporters are asked to retry."
+    )
+    name_length: int = Field(256, ge=16, description="Characters kept of a name (span, tool, service, scope).")
+    value_length: int = Field(8192, ge=256, description="Characters kept of an attribute value.")
+    body_length: int = Field(2048, ge=64, description="Characters kept of an error body's fields.")
+    store_payloads: Literal["never", "on_failure", "always"] = Field(
+        "never", description="Whether arguments and results are stored, redacted and cut."
+    )
+    clock_skew_s: int = Field(600, ge=0, description="Seconds a span may lie in the future before it is flagged.")
+    ancestry_window_s: int = Field(
+        900, ge=0, description="Seconds that the tree places of non-tool spans are kept for late arrivals."
+    )
+    tool_span_days: int = Field(14, ge=1, description="Days that tool spans are kept.")
+    call_days: int = Field(30, ge=1, description="Days that calls are kept; older spans are refused.")
+
+    aliases: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict,
+        description="More attribute names for a concept of the vocabulary, tried before the built-in ones.",
+    )
+    disabled_rules: tuple[str, ...] = Field(
+        (), description="Risky rules switched off: exception_event, error_key, timeout_word."
+    )
+
+    trace_url: str | None = Field(None, description="Link to your trace store, with {trace_id} and {span_id}.")
+
+    @property
+    def sqlalchemy_url(self) -> str:
+        """The URL that database.py opens."""
+        if self.database_url is None:
+            return f"sqlite:///{self.data.resolve() / 'toolvitals.db'}"
+        if self.database_url.startswith(("postgresql://", "postgres://")):
+            return "postgresql+psycopg://" + self.database_url.split("://", 1)[1]
+        return self.database_url
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Command line over environment over the TOML file that TOOLVITALS_CONFIG names (default toolvitals.toml)."""
+        file = Path(os.environ.get(CONFIG_VARIABLE, "toolvitals.toml"))
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=file)

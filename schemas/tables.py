@@ -1,0 +1,190 @@
+"""The SQL tables; the only place where a column is declared. Times are integer nanoseconds (`_ns`), ids raw bytes."""
+
+from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, Text
+from sqlmodel import Field, SQLModel
+
+# Names that are the same on every database, so that migrations can speak of them.
+SQLModel.metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+class ToolSpanRow(SQLModel, table=True):
+    """Evidence: one received tool span."""
+
+    __tablename__ = "tool_span"
+
+    trace_id: bytes = Field(sa_type=LargeBinary, primary_key=True)
+    span_id: bytes = Field(sa_type=LargeBinary, primary_key=True)
+    parent_span_id: bytes | None = Field(sa_type=LargeBinary)
+    start_ns: int = Field(sa_type=BigInteger)
+    end_ns: int = Field(sa_type=BigInteger)
+    received_ns: int = Field(sa_type=BigInteger)
+    kind: int
+    status: int
+    name: str = Field(sa_type=Text)
+    service: str = Field(sa_type=Text)
+    environment: str = Field(sa_type=Text)
+    scope: str = Field(sa_type=Text)
+    scope_version: str = Field(sa_type=Text)
+    evidence: str = Field(sa_type=Text)
+    content_size: int
+    content_hash: int = Field(sa_type=BigInteger)
+
+
+class AncestryRow(SQLModel, table=True):
+    """The place in the tree of a span that is no tool span. Pruned after the late-arrival window unless `kept`: a call rests on it."""
+
+    __tablename__ = "ancestry"
+
+    trace_id: bytes = Field(sa_type=LargeBinary, primary_key=True)
+    span_id: bytes = Field(sa_type=LargeBinary, primary_key=True)
+    parent_span_id: bytes | None = Field(sa_type=LargeBinary)
+    start_ns: int = Field(sa_type=BigInteger)
+    end_ns: int = Field(sa_type=BigInteger)
+    received_ns: int = Field(sa_type=BigInteger)
+    service: str = Field(sa_type=Text)
+    name: str = Field(sa_type=Text)
+    failed: bool
+    error_type: str = Field(sa_type=Text)
+    http_status: int | None
+    peer: str = Field(sa_type=Text)
+    evidence: str | None = Field(sa_type=Text)
+    kept: bool
+
+
+class PendingTraceRow(SQLModel, table=True):
+    """Work list of the worker: traces with spans that no call counts yet. `version` grows with every change, so none is taken off unseen."""
+
+    __tablename__ = "pending_trace"
+
+    trace_id: bytes = Field(sa_type=LargeBinary, primary_key=True)
+    noted_ns: int = Field(sa_type=BigInteger)
+    version: int
+
+
+class PendingBucketRow(SQLModel, table=True):
+    """Work list of the worker: rollup buckets (minutes, by start) whose calls changed."""
+
+    __tablename__ = "pending_bucket"
+
+    bucket_ns: int = Field(sa_type=BigInteger, primary_key=True)
+    noted_ns: int = Field(sa_type=BigInteger)
+    version: int
+
+
+class CallRow(SQLModel, table=True):
+    """One logical execution of a tool (schemas/calls.py says what each column means)."""
+
+    __tablename__ = "call"
+
+    trace_id: bytes = Field(sa_type=LargeBinary, primary_key=True)
+    call_id: bytes = Field(sa_type=LargeBinary, primary_key=True)
+    start_ns: int = Field(sa_type=BigInteger)
+    end_ns: int | None = Field(sa_type=BigInteger)
+    duration_ns: int | None = Field(sa_type=BigInteger)
+    server_duration_ns: int | None = Field(sa_type=BigInteger)
+    environment: str = Field(sa_type=Text)
+    server: str = Field(sa_type=Text)
+    client: str = Field(sa_type=Text)
+    tool: str = Field(sa_type=Text)
+    session: str | None = Field(sa_type=Text)
+    outcome: str = Field(sa_type=Text)
+    emptiness: str | None = Field(sa_type=Text)
+    category: str | None = Field(sa_type=Text)
+    raw_category: str | None = Field(sa_type=Text)
+    retryable: bool | None
+    channel: str | None = Field(sa_type=Text)
+    error_type: str | None = Field(sa_type=Text)
+    message: str | None = Field(sa_type=Text)
+    decided_by: str = Field(sa_type=Text)
+    category_decided_by: str | None = Field(sa_type=Text)
+    link: str | None = Field(sa_type=Text)
+    link_strength: str | None = Field(sa_type=Text)
+    attempt: int | None
+    chain_id: str | None = Field(sa_type=Text)
+    retry_of: bytes | None = Field(sa_type=LargeBinary)
+    retry_after_ms: int | None = Field(sa_type=BigInteger)
+    arguments_hash: int | None = Field(sa_type=BigInteger)
+    result_hash: int | None = Field(sa_type=BigInteger)
+    parent_span_id: bytes | None = Field(sa_type=LargeBinary)
+    flags: str = Field(sa_type=Text)  # words separated by one space, sorted
+    views: str = Field(sa_type=Text)  # JSON array of schemas.calls.View, ids in hex, the outermost first
+    failed_children: str = Field(sa_type=Text)  # JSON array of schemas.calls.FailedChild
+
+    __table_args__ = (
+        Index("ix_call_start_ns", "start_ns"),
+        Index("ix_call_tool_server_start_ns", "tool", "server", "start_ns"),
+    )
+
+
+class RollupRow(SQLModel, table=True):
+    """Additive measures of the calls that start in one bucket; '' where a dimension does not apply. Always equal to a GROUP BY over call."""
+
+    __tablename__ = "rollup"
+
+    bucket_ns: int = Field(sa_type=BigInteger, primary_key=True)
+    environment: str = Field(sa_type=Text, primary_key=True)
+    server: str = Field(sa_type=Text, primary_key=True)
+    client: str = Field(sa_type=Text, primary_key=True)
+    tool: str = Field(sa_type=Text, primary_key=True)
+    outcome: str = Field(sa_type=Text, primary_key=True)
+    emptiness: str = Field(sa_type=Text, primary_key=True)
+    category: str = Field(sa_type=Text, primary_key=True)
+    retryable: str = Field(sa_type=Text, primary_key=True)  # true, false, unknown; '' for calls that did not fail
+    channel: str = Field(sa_type=Text, primary_key=True)
+    calls: int = Field(sa_type=BigInteger)
+    timed: int = Field(sa_type=BigInteger)  # calls with a known duration; the two below are over these
+    duration_sum_ns: int = Field(sa_type=BigInteger)
+    duration_max_ns: int = Field(sa_type=BigInteger)
+
+
+class IntakeRow(SQLModel, table=True):
+    """What came, by hour and emitter: the health page and the empty state read it."""
+
+    __tablename__ = "intake"
+
+    hour_ns: int = Field(sa_type=BigInteger, primary_key=True)
+    service: str = Field(sa_type=Text, primary_key=True)
+    scope: str = Field(sa_type=Text, primary_key=True)
+    scope_version: str = Field(sa_type=Text, primary_key=True)
+    tool_spans: int = Field(sa_type=BigInteger)
+    ignored_spans: int = Field(sa_type=BigInteger)
+    skewed_spans: int = Field(sa_type=BigInteger)
+    last_ns: int = Field(sa_type=BigInteger)
+    ignored_sample: str = Field(sa_type=Text)  # the name of one span that was no tool span
+
+
+class RefusalRow(SQLModel, table=True):
+    """What was refused, why, how often, and a sample."""
+
+    __tablename__ = "refusal"
+
+    reason: str = Field(sa_type=Text, primary_key=True)
+    service: str = Field(sa_type=Text, primary_key=True)
+    count: int = Field(sa_type=BigInteger)
+    first_ns: int = Field(sa_type=BigInteger)
+    last_ns: int = Field(sa_type=BigInteger)
+    sample: str = Field(sa_type=Text)
+
+
+class CounterRow(SQLModel, table=True):
+    """Totals since the database was made: received_spans, tool_spans, ignored_spans, refused_spans, duplicate_spans, conflicting_spans."""
+
+    __tablename__ = "counter"
+
+    name: str = Field(sa_type=Text, primary_key=True)
+    value: int = Field(sa_type=BigInteger)
+
+
+class MetaRow(SQLModel, table=True):
+    """Single facts about this database, such as the key of the argument hashes."""
+
+    __tablename__ = "meta"
+
+    name: str = Field(sa_type=Text, primary_key=True)
+    value: str = Field(sa_type=Text)

@@ -1,0 +1,201 @@
+"""Names on the wire: span attributes with their aliases, and the words for categories and success. One ordered list a concept, the first present wins."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+# Concept -> attribute names, strongest first. The sources are the OpenTelemetry conventions for GenAI and MCP, and what emitters send.
+ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        # The tool that is called.
+        "tool": (
+            "gen_ai.tool.name",
+            "mcp.tool.name",
+            "tool.name",
+            "tool_name",
+            "traceloop.entity.name",
+            "spring.ai.tool.definition.name",
+            "ai.toolCall.name",
+            "fastmcp.component.key",
+        ),
+        # The MCP server that owns the tool.
+        "server": ("mcp.server.name", "fastmcp.server.name", "litellm.mcp.server.name", "mcp_server_name"),
+        # Where the server listens: a name for it if there is none.
+        "server_address": ("server.address",),
+        # The conversation of an agent.
+        "conversation": (
+            "gen_ai.conversation.id",
+            "session.id",
+            "langfuse.session.id",
+            "traceloop.association.properties.session_id",
+            "ai.telemetry.metadata.sessionId",
+        ),
+        # The transport session: some servers make a new one for each request, so it is evidence, not a key.
+        "mcp_session": ("mcp.session.id",),
+        "request_id": ("jsonrpc.request.id", "mcp.request.id", "rpc.jsonrpc.request_id"),
+        # The id that the model gave to this tool call.
+        "tool_call_id": (
+            "gen_ai.tool.call.id",
+            "tool_use_id",
+            "tool_call.id",
+            "ai.toolCall.id",
+            "spring.ai.tool.call.id",
+        ),
+        "arguments": (
+            "gen_ai.tool.call.arguments",
+            "traceloop.entity.input",
+            "input.value",
+            "ai.toolCall.args",
+            "tool_arguments",
+            "gcp.vertex.agent.tool_call_args",
+            "gen_ai.prompt",
+            "langfuse.observation.input",
+            "request",
+            "spring.ai.tool.call.arguments",
+        ),
+        "result": (
+            "gen_ai.tool.call.result",
+            "traceloop.entity.output",
+            "output.value",
+            "ai.toolCall.result",
+            "tool_response",
+            "gcp.vertex.agent.tool_response",
+            "gen_ai.completion",
+            "langfuse.observation.output",
+            "response",
+            "mcp.tool.result.content",
+            "mcp.response.value",
+            "spring.ai.tool.call.result",
+        ),
+        # True, "true", or one of ERROR_WORDS.
+        "is_error": (
+            "isError",
+            "is_error",
+            "mcp.tool.result.is_error",
+            "mcp.is_error",
+            "gen_ai.tool.status",
+            "tool.status",
+            "langfuse.observation.level",
+        ),
+        # The opposite: false, "false".
+        "is_success": ("success",),
+        "category": (
+            "toolvitals.error.category",
+            "errorCategory",
+            "error_category",
+            "error.category",
+            "mcp.tool.error_category",
+            "mcp.tool.error.category",
+            "mcp.error.category",
+            "mcp.failure.category",
+        ),
+        "retryable": (
+            "toolvitals.error.retryable",
+            "isRetryable",
+            "is_retryable",
+            "retryable",
+            "retriable",
+            "isRetriable",
+            "error.retryable",
+            "mcp.tool.error.retryable",
+        ),
+        "retry_after_ms": ("toolvitals.error.retry_after_ms", "retry_after_ms", "retryAfterMs"),
+        "result_count": ("toolvitals.result.count", "resultCount", "result_count", "mcp.tool.result.count"),
+        # Content blocks: 0 means empty, more says nothing about the data.
+        "content_count": ("mcp.tool.result.content_count",),
+        "result_empty": ("toolvitals.result.empty", "resultEmpty", "result_empty"),
+        "result_type": ("mcp.result.type", "resultType", "result_type"),
+        # 1 is the first attempt.
+        "attempt": ("toolvitals.call.attempt", "retry.attempt", "gen_ai.tool.call.attempt"),
+        # k is the k-th failure that caused a retry: attempt k + 1 follows.
+        "retry_number": ("pydantic_ai.tool.retry.attempt",),
+        # Span id (hex) of the earlier attempt.
+        "retry_of": ("toolvitals.call.retry_of", "retry.of"),
+        "error_type": ("error.type",),
+        "jsonrpc_code": ("rpc.response.status_code", "rpc.jsonrpc.error_code"),
+        "http_status": ("http.response.status_code", "http.status_code"),
+        "error_message": ("toolvitals.error.message", "error.message", "langfuse.observation.status_message"),
+        "exception_type": ("exception.type",),
+        "exception_message": ("exception.message",),
+        "environment": ("deployment.environment.name", "deployment.environment"),
+    }
+)
+
+# Span events that carry arguments and results instead of attributes.
+ARGUMENT_EVENTS = ("gen_ai.tool.message",)
+RESULT_EVENTS = ("gen_ai.choice",)
+
+# Attribute -> the value that makes a span a tool span, if it also names a tool.
+TOOL_MARKERS: Mapping[str, str] = MappingProxyType(
+    {
+        "mcp.method.name": "tools/call",
+        "gen_ai.operation.name": "execute_tool",
+        "openinference.span.kind": "tool",
+        "traceloop.span.kind": "tool",
+        "langsmith.span.kind": "tool",
+        "langfuse.observation.type": "tool",
+        "rpc.method": "tools/call",
+        "spring.ai.kind": "tool_call",
+        "operation.name": "ai.toolcall",
+        "sentry.op": "mcp.server",
+    }
+)
+
+# Values of status-like attributes that say "failed", and of error.type that say "did not fail".
+ERROR_WORDS = frozenset({"error", "failed", "failure"})
+SUCCESS_WORDS = frozenset({"", "ok", "success", "none", "null", "false", "_none"})
+
+CANCELLED_WORDS = frozenset(
+    {"cancelled", "canceled", "cancellederror", "cancelederror", "aborterror", "asyncio.cancellederror", "-32800"}
+)
+
+# Category words as emitters spell them, trimmed and case-folded.
+CATEGORY_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "transient": "transient",
+        "rate_limit": "transient",
+        "timeout": "transient",
+        "unavailable": "transient",
+        "network": "transient",
+        "dependency": "transient",
+        "validation": "validation",
+        "invalid_argument": "validation",
+        "bad_request": "validation",
+        "not_found": "validation",
+        "input": "validation",
+        "permission": "permission",
+        "auth": "permission",
+        "authentication": "permission",
+        "authorization": "permission",
+        "forbidden": "permission",
+        "permission_denied": "permission",
+        "business": "business",
+        "policy": "business",
+        "business_rule": "business",
+        "conflict": "business",
+        "precondition": "business",
+        "unclassified": "unclassified",
+    }
+)
+
+UNNAMED_TOOL = "(unnamed)"
+UNKNOWN_SERVICE = "unknown_service"
+
+
+class Hit(NamedTuple):
+    """Which concept an attribute name stands for, and its place among the aliases (0 is the strongest)."""
+
+    concept: str
+    rank: int
+
+
+def lexicon(more: Mapping[str, tuple[str, ...]]) -> dict[str, Hit]:
+    """Attribute name -> concept and rank, with the user's aliases before the built-in ones. Raises ValueError for a concept that is not known."""
+    unknown = sorted(set(more) - set(ALIASES))
+    if unknown:
+        raise ValueError(f"aliases: no concept named {', '.join(unknown)}; known are {', '.join(ALIASES)}")
+    hits: dict[str, Hit] = {}
+    for concept, built_in in ALIASES.items():
+        for rank, name in enumerate((*more.get(concept, ()), *built_in)):
+            hits.setdefault(name, Hit(concept, rank))
+    return hits
