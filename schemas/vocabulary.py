@@ -194,8 +194,9 @@ def lexicon(more: Mapping[str, tuple[str, ...]]) -> dict[str, Hit]:
     unknown = sorted(set(more) - set(ALIASES))
     if unknown:
         raise ValueError(f"aliases: no concept named {', '.join(unknown)}; known are {', '.join(ALIASES)}")
-    hits: dict[str, Hit] = {}
-    for concept, built_in in ALIASES.items():
-        for rank, name in enumerate((*more.get(concept, ()), *built_in)):
+    # The user's names first: they may take a name away from the concept that it has by default.
+    hits = {name: Hit(concept, rank) for concept, names in more.items() for rank, name in enumerate(names)}
+    for concept, names in ALIASES.items():
+        for rank, name in enumerate(names, start=len(more.get(concept, ()))):
             hits.setdefault(name, Hit(concept, rank))
     return hits

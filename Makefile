@@ -1,0 +1,57 @@
+# Everything a developer does, by name. `make` alone lists the targets.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# What runs the pinned install: newer than its inputs means nothing to do.
+RUN_STAMP := $(VENV)/.installed-run
+DEV_STAMP := $(VENV)/.installed-dev
+PINS := constraints.txt pyproject.toml
+
+.DEFAULT_GOAL := help
+.PHONY: help install run demo test lint fix bench pins clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+install: $(RUN_STAMP) ## Make .venv with the pinned dependencies of `make run` and `make demo`
+
+run: $(RUN_STAMP) ## Run collector, worker and dashboard (Ctrl-C stops them); options by ARGS="--port 8080"
+	@exec $(BIN)/toolvitals up $(ARGS)
+
+demo: $(RUN_STAMP) ## The same with a fleet of real MCP servers and agents that send spans
+	@exec $(BIN)/toolvitals demo $(ARGS)
+
+test: $(DEV_STAMP) ## Run the whole test suite (installs what it needs)
+	@sh .ci/test-tools
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(DEV_STAMP) ## Check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+fix: $(DEV_STAMP) ## Repair what the linter can, and format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(DEV_STAMP) ## Measure intake, settling and pages on this machine
+	$(BIN)/python -m bench $(ARGS)
+
+pins: ## Write constraints.txt anew from what resolves today
+	sh .ci/pins
+
+clean: ## Remove the virtual environment and caches (data/ stays)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "toolvitals needs Python 3.11 or newer, this is " + sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+
+$(RUN_STAMP): $(PINS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo]'
+	@touch $@
+
+$(DEV_STAMP): $(PINS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@ $(RUN_STAMP)

@@ -1,0 +1,182 @@
+"""From an OTLP request to tool spans, the tree places of other spans, and the reasons for refusing some."""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any, Protocol
+
+import orjson
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from collector.core.evidence import EvidenceOptions, evidence_of, result_facts
+from collector.core.recognition import tool_keys, tool_of
+from schemas.spans import Ancestor, Decoded, Intake, Refusal, ToolSpan
+from schemas.vocabulary import ALIASES, UNKNOWN_SERVICE, lexicon
+
+LARGEST_NS = 2**63 - 1
+STATUS_ERROR = 2
+NO_PARENT = b""
+# Which attributes tell where a non-tool span went.
+PEER_KEYS = ("server.address", "peer.service", "net.peer.name", "url.full", "db.system.name", "db.system")
+RESULT_ON_OTHER_SPANS = "mcp.response.value"
+SAMPLES = 3
+
+
+class DecodeSettings(Protocol):
+    """The settings that decoding depends on (schemas/settings.py says what they mean)."""
+
+    @property
+    def name_length(self) -> int: ...
+    @property
+    def value_length(self) -> int: ...
+    @property
+    def body_length(self) -> int: ...
+    @property
+    def store_payloads(self) -> str: ...
+    @property
+    def clock_skew_s(self) -> int: ...
+    @property
+    def call_days(self) -> int: ...
+    @property
+    def aliases(self) -> Mapping[str, tuple[str, ...]]: ...
+
+
+class Decoder:
+    """Decodes requests under fixed settings. Holds no state between requests, so threads may share one."""
+
+    def __init__(self, settings: DecodeSettings, hash_key: bytes) -> None:
+        self._name_length = settings.name_length
+        self._retention_ns = settings.call_days * 86_400 * 10**9
+        self._skew_ns = settings.clock_skew_s * 10**9
+        self._call_days = settings.call_days
+        self._tool_keys = tool_keys(settings.aliases)
+        self._options = EvidenceOptions(
+            lexicon=lexicon(settings.aliases),
+            value_length=settings.value_length,
+            body_length=settings.body_length,
+            payloads=settings.store_payloads,
+            hash_key=hash_key,
+        )
+
+    def decode(self, request: ExportTraceServiceRequest, received_ns: int) -> Decoded:
+        """What a request holds. Refuses single spans, never the request; `received_ns` is the time of receipt."""
+        tool_spans: list[ToolSpan] = []
+        ancestors: list[Ancestor] = []
+        refused: dict[tuple[str, str], list[str]] = {}
+        intake: list[Intake] = []
+        received = 0
+        for resource_spans in request.resource_spans:
+            resource = plain(resource_spans.resource.attributes)
+            service = self._name(str(resource.get("service.name") or UNKNOWN_SERVICE))
+            environment = self._name(str(next((resource[key] for key in ALIASES["environment"] if resource.get(key)), "")))
+            for scope_spans in resource_spans.scope_spans:
+                scope, version = self._name(scope_spans.scope.name), self._name(scope_spans.scope.version)
+                origin = f"{service}\0{environment}\0{scope}\0{version}\0".encode()
+                tools, skewed, ignored, sample = 0, 0, 0, ""
+                for span in scope_spans.spans:
+                    received += 1
+                    reason = self._refusal(span, received_ns)
+                    if reason:
+                        refused.setdefault((reason, service), []).append(f"{span.span_id.hex()} {self._name(span.name)}")
+                        continue
+                    skewed += span.start_time_unix_nano > received_ns + self._skew_ns
+                    attributes = plain(span.attributes)
+                    tool = tool_of(span.name, attributes, self._tool_keys)
+                    if tool is None:
+                        ignored += 1
+                        sample = sample or self._name(span.name)
+                        ancestor = self._ancestor(span, attributes, service, received_ns)
+                        if ancestor:
+                            ancestors.append(ancestor)
+                        continue
+                    tools += 1
+                    evidence = evidence_of(span, attributes, self._name(tool), self._options)
+                    content = span.SerializeToString()
+                    tool_spans.append(
+                        ToolSpan(
+                            span.trace_id,
+                            span.span_id,
+                            span.parent_span_id or None,
+                            span.start_time_unix_nano,
+                            min(span.end_time_unix_nano, LARGEST_NS),
+                            received_ns,
+                            span.kind,
+                            span.status.code,
+                            self._name(span.name),
+                            service,
+                            environment,
+                            scope,
+                            version,
+                            evidence,
+                            len(content),
+                            int.from_bytes(blake2b(content, key=origin[:64], digest_size=8).digest(), "big", signed=True),
+                        )
+                    )
+                if tools or ignored:
+                    intake.append(Intake(service, scope, version, tools, ignored, skewed, sample))
+        refusals = tuple(
+            Refusal(reason, service, len(spans), ", ".join(spans[:SAMPLES])) for (reason, service), spans in refused.items()
+        )
+        return Decoded(received, tuple(tool_spans), tuple(ancestors), refusals, tuple(intake))
+
+    def _refusal(self, span: Span, received_ns: int) -> str | None:
+        """Why a span cannot be taken, or None."""
+        if len(span.trace_id) != 16 or not any(span.trace_id):
+            return "trace id is not 16 bytes, or all zeros"
+        if len(span.span_id) != 8 or not any(span.span_id):
+            return "span id is not 8 bytes, or all zeros"
+        start = span.start_time_unix_nano
+        if not start:
+            return "start time is 0"
+        if start > LARGEST_NS:
+            return "start time is beyond the year 2262"
+        if start < received_ns - self._retention_ns:
+            return f"older than the retention of {self._call_days} days"
+        return None
+
+    def _ancestor(self, span: Span, attributes: Mapping[str, Any], service: str, received_ns: int) -> Ancestor | None:
+        """The tree place of a span that is no tool span; None for a root, which nothing passes through."""
+        if not span.parent_span_id:
+            return None
+        error_type = attributes.get("error.type")
+        http = attributes.get("http.response.status_code", attributes.get("http.status_code"))
+        result = attributes.get(RESULT_ON_OTHER_SPANS)
+        return Ancestor(
+            span.trace_id,
+            span.span_id,
+            span.parent_span_id,
+            span.start_time_unix_nano,
+            min(span.end_time_unix_nano, LARGEST_NS),
+            received_ns,
+            service,
+            self._name(span.name),
+            span.status.code == STATUS_ERROR or bool(error_type),
+            self._name(str(error_type)) if error_type else "",
+            http if isinstance(http, int) and 0 < http < 1000 else None,
+            self._name(str(next((attributes[key] for key in PEER_KEYS if attributes.get(key)), ""))),
+            None if result is None else orjson.dumps(result_facts(result, self._options, failing=False)).decode(),
+        )
+
+    def _name(self, text: str) -> str:
+        if "\0" in text:
+            text = text.replace("\0", "\ufffd")
+        limit = self._name_length
+        return text if len(text) <= limit else f"{text[:limit]}… [cut, {len(text)} characters]"
+
+
+def plain(attributes: Any) -> dict[str, Any]:
+    """Attributes as plain Python values; of two with one key the last counts."""
+    return {pair.key: pair.value.string_value or value_of(pair.value) for pair in attributes}
+
+
+def value_of(value: AnyValue) -> Any:
+    """An OTLP value as a plain Python value: bytes as hex text, an empty value as None."""
+    kind = value.WhichOneof("value")
+    if kind == "array_value":
+        return [value_of(item) for item in value.array_value.values]
+    if kind == "kvlist_value":
+        return {item.key: value_of(item.value) for item in value.kvlist_value.values}
+    if kind == "bytes_value":
+        return value.bytes_value.hex()
+    return getattr(value, kind) if kind else None

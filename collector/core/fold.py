@@ -1,0 +1,288 @@
+"""From the tool spans of a trace to calls: one execution is one call, in any order of arrival."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from collector.core.categories import evidence_for
+from collector.core.classify import classify, emptiness_in, failure, message
+from collector.core.reading import Reading, read
+from collector.core.tree import AGENT_LAYER, SERVER_LAYER, Node, groups, grow, nearest
+from schemas.calls import SEVERITY, Call, FailedChild, View
+from schemas.spans import Ancestor, ToolSpan, Verdict
+from schemas.vocabulary import UNNAMED_TOOL, Hit
+
+# A server that works on for longer than this after its caller has gone was not waited for.
+CALLER_GONE_NS = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """The calls of one trace, and the span ids of the ancestors that they rest on (which must not be pruned before them)."""
+
+    calls: tuple[Call, ...]
+    kept: frozenset[bytes]
+
+
+def fold(
+    spans: Iterable[ToolSpan],
+    ancestors: Iterable[Ancestor],
+    lexicon: Mapping[str, Hit],
+    disabled: Collection[str] = (),
+    skew_ns: int = 600 * 10**9,
+) -> Folded:
+    """The calls of one trace. `spans` and `ancestors` are all that is known of it; the answer does not depend on their order."""
+    tree = {ancestor.span_id: ancestor for ancestor in ancestors}
+    spans = list(spans)
+    carried = _carried(spans, tree)
+    nodes = grow((read(span, lexicon, tuple(carried.get(span.span_id, ()))) for span in spans), tree)
+    children = _failed_children(nodes, tree)
+    kept = {span_id for node in nodes if node.outer is not None for span_id in node.passed}
+    calls: list[Call] = []
+    for group in groups(nodes):
+        found = [child for node in group for child in children.get(node.reading.span.span_id, ())]
+        calls.append(_merge(group, found, disabled, skew_ns))
+    by_span = {view.span_id: call for call in calls for view in call.views}
+    for place in tree.values():
+        above, passed = nearest(place.parent_span_id, _by_id(nodes), tree)
+        if above is not None and (place.failed or place.evidence is not None or _recovers(place, children)):
+            kept.update((place.span_id, *passed))
+    return Folded(tuple(_declared_chain(call, by_span) for call in calls), frozenset(kept))
+
+
+def _by_id(nodes: Iterable[Node]) -> dict[bytes, Node]:
+    return {node.reading.span.span_id: node for node in nodes}
+
+
+def _carried(spans: Iterable[ToolSpan], tree: Mapping[bytes, Ancestor]) -> dict[bytes, list[Mapping[str, Any]]]:
+    """Facts of results that non-tool spans carry, by the nearest tool span above them, in order of start."""
+    ids = {span.span_id for span in spans}
+    found: dict[bytes, list[Mapping[str, Any]]] = {}
+    for place in sorted(tree.values(), key=lambda one: (one.start_ns, one.span_id)):
+        if place.evidence is None:
+            continue
+        above, seen = place.parent_span_id, set()
+        while above is not None and above not in ids and above in tree and above not in seen:
+            seen.add(above)
+            above = tree[above].parent_span_id
+        if above in ids and above is not None:
+            found.setdefault(above, []).append(orjson.loads(place.evidence))
+    return found
+
+
+def _failed_children(nodes: list[Node], tree: Mapping[bytes, Ancestor]) -> dict[bytes, list[FailedChild]]:
+    """Failed non-tool spans by the nearest tool span above them, in order of start."""
+    by_id = _by_id(nodes)
+    found: dict[bytes, list[FailedChild]] = {}
+    siblings: dict[bytes | None, list[Ancestor]] = {}
+    for place in tree.values():
+        siblings.setdefault(place.parent_span_id, []).append(place)
+    for place in sorted(tree.values(), key=lambda one: (one.start_ns, one.span_id)):
+        if not place.failed:
+            continue
+        above, _ = nearest(place.parent_span_id, by_id, tree)
+        if above is None:
+            continue
+        recovered = any(
+            not other.failed and (other.start_ns, other.span_id) > (place.start_ns, place.span_id) and _same_work(place, other)
+            for other in siblings[place.parent_span_id]
+        )
+        found.setdefault(above.reading.span.span_id, []).append(
+            FailedChild(place.span_id, place.name, place.service, place.error_type, place.http_status, place.peer, recovered)
+        )
+    return found
+
+
+def _same_work(one: Ancestor, other: Ancestor) -> bool:
+    return one.name == other.name and one.peer == other.peer
+
+
+def _recovers(place: Ancestor, children: Mapping[bytes, list[FailedChild]]) -> bool:
+    """Whether a span that did not fail is what makes a failed sibling recovered."""
+    return any(
+        child.recovered and child.name == place.name and child.peer == place.peer for line in children.values() for child in line
+    )
+
+
+def _merge(group: list[Node], children: list[FailedChild], disabled: Collection[str], skew_ns: int) -> Call:
+    """One call from all views of it, the outermost first."""
+    verdicts = [classify(node.reading, disabled) for node in group]
+    worst = max(range(len(group)), key=lambda place: SEVERITY[verdicts[place].outcome])
+    verdict = verdicts[worst]
+    if verdict.outcome == "failure":
+        verdict = _merged_failure(group, verdicts, disabled)
+    outer, span = group[0], group[0].reading.span
+    server = next((node for node in group if node.layer == SERVER_LAYER), None)
+    flags = set(verdict.flags)
+    flags.update(flag for one in verdicts for flag in one.flags)
+    if verdict.outcome == "failure" and any(_saw_success(node, one) for node, one in zip(group, verdicts, strict=True)):
+        flags.add("views_disagree")
+    if server is not None and server is not outer:
+        flags.update(_timing_flags(group, verdicts, server, verdict))
+    if any(node.reading.span.start_ns > node.reading.span.received_ns + skew_ns for node in group):
+        flags.add("clock_skew")
+    readings = [node.reading for node in group]
+    attempt = _first(reading.attempt for reading in readings)
+    retry_of = _first(_span_id(reading.text.get("retry_of")) for reading in readings)
+    retried = retry_of is not None or (attempt is not None and attempt > 1)
+    return Call(
+        trace_id=span.trace_id,
+        call_id=span.span_id,
+        start_ns=span.start_ns,
+        end_ns=span.end_ns if span.end_ns >= span.start_ns else None,
+        duration_ns=duration(span),
+        server_duration_ns=duration(server.reading.span) if server is not None else None,
+        environment=_first(node.reading.span.environment or None for node in reversed(group)) or "",
+        server=_server(group, server),
+        client=span.service if outer.layer != SERVER_LAYER else "",
+        tool=outer.reading.tool or UNNAMED_TOOL,
+        session=_first(reading.text.get("conversation") for reading in readings)
+        or _first(r.text.get("mcp_session") for r in readings),
+        outcome=verdict.outcome,
+        emptiness=_merged_emptiness(group) if verdict.outcome in ("success", "partial") else None,
+        category=verdict.category,
+        raw_category=verdict.raw_category,
+        retryable=verdict.retryable,
+        channel=verdict.channel,
+        error_type=verdict.error_type,
+        message=verdict.message,
+        decided_by=verdict.decided_by,
+        category_decided_by=verdict.category_decided_by,
+        link="retry" if retried else None,
+        link_strength="declared" if retried else None,
+        attempt=attempt,
+        chain_id=None,
+        retry_of=retry_of,
+        retry_after_ms=_first(_retry_after(reading) for reading in readings),
+        arguments_hash=_first(reading.arguments_hash for reading in readings),
+        result_hash=_first(facts.get("hash") for reading in readings for facts in reading.results),
+        parent_span_id=span.parent_span_id,
+        flags=tuple(sorted(flags)),
+        views=tuple(_view(node, one) for node, one in zip(group, verdicts, strict=True)),
+        failed_children=tuple(children),
+    )
+
+
+def _merged_failure(group: list[Node], verdicts: list[Verdict], disabled: Collection[str]) -> Verdict:
+    """The failure of a call: category from the most specific evidence of any view, also of one that took itself for a success."""
+    failed = [place for place in range(len(group)) if verdicts[place].outcome == "failure"]
+    evidence = [evidence_for(node.reading, disabled) for node in group]
+    # Server over client at equal strength: it knows the cause.
+    best = max(range(len(group)), key=lambda place: (evidence[place].strength, place))
+    chosen = evidence[best]
+    if chosen.retryable is None:
+        declared = [one.retryable for one in reversed(evidence) if one.retryable is not None]
+        chosen = replace(chosen, retryable=declared[0] if declared else None)
+    rule = next(verdicts[place].decided_by for place in failed)
+    if any(verdicts[place].decided_by == "declared" for place in failed):
+        rule = "declared"
+    source = group[best] if best in failed or evidence[best].strength else group[failed[-1]]
+    merged = failure(source.reading, rule, chosen)
+    failures = [verdicts[place] for place in failed]
+    channels = [one.channel for one in failures]
+    return Verdict(
+        "failure",
+        rule,
+        category=merged.category,
+        raw_category=merged.raw_category,
+        category_decided_by=merged.category_decided_by,
+        strength=chosen.strength,
+        retryable=merged.retryable,
+        channel=next((name for name in ("transport", "protocol") if name in channels), "tool"),
+        error_type=_first(one.error_type for one in reversed(failures)) or merged.error_type,
+        message=message(source.reading) or _first(one.message for one in reversed(failures)),
+        flags=merged.flags,
+    )
+
+
+def _merged_emptiness(group: list[Node]) -> str:
+    """Emptiness from any view that knows: a declared one first, else the innermost, which is nearest to the tool."""
+    said = [emptiness_in(node.reading) for node in reversed(group)]
+    known = [one for one in said if one[0] != "unknown"]
+    return next((one[0] for one in known if one[1] == "declared"), known[0][0] if known else "unknown")
+
+
+def _saw_success(node: Node, verdict: Verdict) -> bool:
+    """Whether a view says success because it saw a result, not because it saw nothing."""
+    return verdict.outcome in ("success", "partial") and emptiness_in(node.reading)[0] != "unknown"
+
+
+def _timing_flags(group: list[Node], verdicts: list[Verdict], server: Node, merged: Verdict) -> set[str]:
+    """What the times of client and server say together."""
+    at = group.index(server)
+    caller_failed = any(one.outcome in ("failure", "cancelled") for one in verdicts[:at])
+    served = verdicts[at].outcome in ("success", "partial")
+    if merged.outcome == "failure" and merged.channel == "transport" and served and caller_failed:
+        return {"server_finished"}
+    ours, theirs = server.reading.span, group[at - 1].reading.span
+    gone = not caller_failed and theirs.end_ns > theirs.start_ns and ours.end_ns > theirs.end_ns + CALLER_GONE_NS
+    return {"caller_gone"} if gone else set()
+
+
+def _server(group: list[Node], server: Node | None) -> str:
+    """The MCP server: its name if any view tells it, else the service of its own span, else the address that the client called."""
+    named = _first(node.reading.text.get("server") or None for node in reversed(group))
+    if named is not None:
+        return str(named)
+    if server is not None:
+        return server.reading.span.service
+    return str(_first(node.reading.text.get("server_address") or None for node in group) or "")
+
+
+def _view(node: Node, verdict: Verdict) -> View:
+    span = node.reading.span
+    emptiness = emptiness_in(node.reading)[0] if verdict.outcome in ("success", "partial") else None
+    return View(
+        span_id=span.span_id,
+        layer=node.layer or AGENT_LAYER,
+        service=span.service,
+        scope=span.scope,
+        scope_version=span.scope_version,
+        name=span.name,
+        start_ns=span.start_ns,
+        duration_ns=duration(span),
+        outcome=verdict.outcome,
+        emptiness=emptiness,
+        category=verdict.category,
+        decided_by=verdict.decided_by,
+        category_decided_by=verdict.category_decided_by,
+    )
+
+
+def duration(span: ToolSpan) -> int | None:
+    """Nanoseconds from start to end; None where the end is unknown or before the start."""
+    return span.end_ns - span.start_ns if span.end_ns >= span.start_ns else None
+
+
+def _retry_after(reading: Reading) -> int | None:
+    if reading.retry_after_ms is not None:
+        return reading.retry_after_ms
+    found: int | None = _first(facts.get("error", {}).get("retry_after_ms") for facts in reading.results)
+    return found
+
+
+def _span_id(text: str | None) -> bytes | None:
+    try:
+        found = bytes.fromhex(text or "")
+    except ValueError:
+        return None
+    return found if len(found) == 8 else None
+
+
+def _declared_chain(call: Call, by_span: Mapping[bytes, Call]) -> Call:
+    """Name the chain of a call that says which attempt it repeats: by the first attempt that is known."""
+    seen = {call.call_id}
+    first = call
+    while first.retry_of is not None and first.retry_of in by_span and by_span[first.retry_of].call_id not in seen:
+        first = by_span[first.retry_of]
+        seen.add(first.call_id)
+    if first is call:
+        return call
+    return replace(call, chain_id=f"{first.trace_id.hex()}-{first.call_id.hex()}")
+
+
+def _first(values: Iterable[Any]) -> Any:
+    """The first value that is known."""
+    return next((value for value in values if value is not None), None)

@@ -1,0 +1,105 @@
+"""A tool span with its attributes read as concepts of the vocabulary: what classify and fold look at."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from collector.core.error_bodies import boolean
+from collector.core.recognition import component_name
+from schemas.spans import ToolSpan
+from schemas.vocabulary import ERROR_WORDS, UNNAMED_TOOL, Hit
+
+JSONRPC_LARGEST = -32000
+
+
+@dataclass(slots=True)
+class Reading:
+    """One tool span, read. `results` are facts (core/evidence.py), the span's own first, then those carried for it."""
+
+    span: ToolSpan
+    tool: str
+    text: dict[str, str] = field(default_factory=dict)
+    is_error: bool = False
+    denies_error: bool = False
+    aborted: bool = False
+    retryable: bool | None = None
+    retry_after_ms: int | None = None
+    result_count: int | None = None
+    content_count: int | None = None
+    result_empty: bool | None = None
+    attempt: int | None = None
+    jsonrpc_code: int | None = None
+    http_status: int | None = None
+    status_message: str = ""
+    exceptions: tuple[tuple[str, str], ...] = ()
+    arguments_hash: int | None = None
+    results: tuple[Mapping[str, Any], ...] = ()
+
+
+def read(span: ToolSpan, lexicon: Mapping[str, Hit], carried: tuple[Mapping[str, Any], ...] = ()) -> Reading:
+    """Read a stored span. `carried`: facts of results that non-tool spans below it carry."""
+    evidence = orjson.loads(span.evidence)
+    best: dict[str, tuple[int, Any]] = {}
+    reading = Reading(span, tool="")
+    for key, value in evidence["attributes"].items():
+        hit = lexicon.get(key)
+        if hit is None or value is None:
+            continue
+        concept, rank = hit
+        if concept == "is_error":
+            said = boolean(value)
+            reading.is_error |= said is True or (isinstance(value, str) and value.casefold() in ERROR_WORDS)
+            reading.denies_error |= said is False
+            reading.aborted |= isinstance(value, str) and value.casefold() == "aborted"
+        elif concept not in best or rank < best[concept][0]:
+            best[concept] = rank, value
+    for concept, (_, value) in best.items():
+        if isinstance(value, str):
+            reading.text[concept] = value
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            reading.text[concept] = str(int(value)) if value == int(value) else str(value)
+    _numbers(reading, {concept: value for concept, (_, value) in best.items()})
+    named = reading.text.get("tool")
+    reading.tool = (component_name(named) or UNNAMED_TOOL) if named is not None else evidence["tool"]
+    reading.status_message = evidence.get("status_message", "")
+    exceptions = [(event["type"], event["message"]) for event in evidence.get("events", ())]
+    if "exception_type" in reading.text:
+        exceptions.append((reading.text["exception_type"], reading.text.get("exception_message", "")))
+    reading.exceptions = tuple(exceptions)
+    reading.arguments_hash = evidence.get("arguments", {}).get("hash")
+    own = (evidence["result"],) if "result" in evidence else ()
+    reading.results = (*own, *carried)
+    return reading
+
+
+def _numbers(reading: Reading, said: Mapping[str, Any]) -> None:
+    """Read flags and numbers, whatever their type on the wire."""
+    reading.retryable = boolean(said.get("retryable"))
+    reading.result_empty = boolean(said.get("result_empty"))
+    if boolean(said.get("is_success")) is False:
+        reading.is_error = True
+    reading.result_count = whole(said.get("result_count"))
+    reading.content_count = whole(said.get("content_count"))
+    reading.retry_after_ms = whole(said.get("retry_after_ms"))
+    reading.attempt = whole(said.get("attempt"))
+    reading.http_status = whole(said.get("http_status"))
+    reading.jsonrpc_code = whole(said.get("jsonrpc_code"))
+    error_type = whole(said.get("error_type"))
+    if error_type is not None:
+        if error_type <= JSONRPC_LARGEST:
+            reading.jsonrpc_code = error_type if reading.jsonrpc_code is None else reading.jsonrpc_code
+        elif 100 <= error_type < 600 and reading.http_status is None:
+            reading.http_status = error_type
+
+
+def whole(value: Any) -> int | None:
+    """A whole number, whatever its type on the wire; None if it is none or beyond 64 bits."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        number = int(float(value)) if isinstance(value, float) else int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if -(2**63) <= number < 2**63 else None

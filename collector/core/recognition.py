@@ -1,0 +1,109 @@
+"""Which spans are tool spans, and which tool they name."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from schemas.vocabulary import ALIASES, TOOL_MARKERS, UNNAMED_TOOL
+
+# Attributes that speak of another MCP method, or another operation, than a tool call.
+METHOD_KEYS = ("mcp.method.name", "rpc.method")
+OPERATION_KEY = "gen_ai.operation.name"
+
+# Names that no attribute needs to confirm; the group is the tool.
+NAMED = re.compile(
+    r"(?:tools/call|execute_tool|MCP send tools/call|MCP request: tools/call|MCP server handle request: tools/call"
+    r"|running tool:) (.+)",
+    re.DOTALL,
+)
+HANDLES_REQUEST = "MCP server handle request: tools/call"
+RUNNING_TOOL = "running tool"
+CLAUDE_CODE = frozenset({"claude_code.tool", "claude_code.tool.execution"})
+CLAUDE_CODE_EXECUTION = "claude_code.tool.execution"
+VERCEL_TOOL_CALL = "ai.toolCall"
+# Google ADK closes parallel calls with a span that is no call; OpenLLMetry's transport span is evidence for its ancestor.
+NEVER = frozenset({"execute_tool (merged tools)", "execute_tool (merged)", "ResponseStreamWriter"})
+# Conventions of agent observability, where a marked span bears the tool's name itself.
+NAME_IS_TOOL = frozenset({"openinference.span.kind", "langsmith.span.kind", "langfuse.observation.type", "traceloop.span.kind"})
+
+
+def tool_of(name: str, attributes: Mapping[str, Any], tool_keys: tuple[str, ...]) -> str | None:
+    """The tool that a span calls: `(unnamed)` if it names an empty one, '' if its parent span names it, None if it is no tool span.
+
+    `attributes` are plain values; `tool_keys` the attributes that name a tool, strongest first.
+    """
+    if name in NEVER or name.startswith("ResponseStreamWriter"):
+        return None
+    markers = [key for key, value in TOOL_MARKERS.items() if _says(attributes.get(key), value)]
+    if name == VERCEL_TOOL_CALL or attributes.get("ai.operationId") == VERCEL_TOOL_CALL:
+        markers.append("ai.operationId")
+    if not markers and _speaks_of_another(attributes):
+        return None
+    if any(_is_another_method(attributes.get(key)) for key in METHOD_KEYS):
+        return None
+    by_name = named_tool(name, attributes)
+    if not markers and by_name is None and name not in CLAUDE_CODE and name != RUNNING_TOOL:
+        return None
+    named = next((str(attributes[key]) for key in tool_keys if key in attributes), None)
+    if named is not None:
+        return component_name(named) or UNNAMED_TOOL
+    if by_name is not None:
+        return by_name
+    if name == CLAUDE_CODE_EXECUTION:
+        return ""
+    if any(marker in NAME_IS_TOOL for marker in markers):
+        return name.removesuffix(".tool") or UNNAMED_TOOL
+    return None
+
+
+def _says(value: Any, wanted: str) -> bool:
+    return isinstance(value, str) and (value == wanted or value.casefold() == wanted)
+
+
+def _is_another_method(value: Any) -> bool:
+    """An MCP method other than tools/call; rpc.method of other protocols is none of ours."""
+    return isinstance(value, str) and value != "tools/call" and ("/" in value or value in ("initialize", "ping"))
+
+
+def _speaks_of_another(attributes: Mapping[str, Any]) -> bool:
+    """Whether an attribute says that the span is something else, whatever its name looks like."""
+    operation = attributes.get(OPERATION_KEY)
+    kinds = (attributes.get(key) for key in NAME_IS_TOOL)
+    return isinstance(operation, str) or any(isinstance(kind, str) for kind in kinds)
+
+
+def named_tool(name: str, attributes: Mapping[str, Any]) -> str | None:
+    """The tool in the span's own name, or in the request that its name speaks of."""
+    found = NAMED.fullmatch(name)
+    if found:
+        return found.group(1).strip() or UNNAMED_TOOL
+    if name == HANDLES_REQUEST:
+        return _requested_tool(attributes.get("request"))
+    if name.endswith(".tool") and len(name) > 5 and any(key.startswith("traceloop.") for key in attributes):
+        return name[:-5]
+    return None
+
+
+def _requested_tool(request: Any) -> str | None:
+    if isinstance(request, str):
+        try:
+            request = orjson.loads(request)
+        except orjson.JSONDecodeError:
+            return None
+    params = request.get("params") if isinstance(request, dict) else None
+    name = params.get("name") if isinstance(params, dict) else None
+    return (name or UNNAMED_TOOL) if isinstance(name, str) else None
+
+
+def component_name(named: str) -> str:
+    """The bare tool name: `tool:search@1.0` is FastMCP's key of the component `search`."""
+    if named.startswith("tool:"):
+        return named[5:].rpartition("@")[0] or named[5:]
+    return named
+
+
+def tool_keys(more: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The attributes that name a tool, the user's aliases first."""
+    return (*more.get("tool", ()), *ALIASES["tool"])

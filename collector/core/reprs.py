@@ -1,0 +1,60 @@
+"""Read what Python programs write instead of JSON: the repr of dicts, of results, of messages."""
+
+import ast
+import re
+from typing import Any
+
+# Longer texts are not worth the parser's time and memory.
+LONGEST = 65_536
+MOST_NESTED = 40
+
+# `meta=None content=[…] isError=True`: how pydantic prints a model, without its class and with spaces for commas.
+_PRINTED = re.compile(r"(?:meta|_meta|content|structuredContent|structured_content|isError|is_error)=")
+_FIELDS = re.compile(
+    r"(?<!,) (?=(?:meta|_meta|content|structuredContent|structured_content|isError|is_error|resultType|result_type|additional_kwargs"
+    r"|response_metadata|name|id|tool_call_id|artifact|status|type)=)"
+)
+_OBJECT = re.compile(r"[A-Za-z_][\w.]*\(\s*\w+\s*=")
+# A repr that shows a class and an address, or a placeholder, but no value: `<… object at 0x…>`.
+_BARE = r"(?:<[^<>]*>|\[object \w+\])"
+_OPAQUE = re.compile(rf"\s*[\[(]?\s*{_BARE}(?:\s*,\s*{_BARE})*\s*,?\s*[\])]?\s*")
+
+
+def opaque(text: str) -> bool:
+    """Whether a text only stands for a value that the emitter did not write out."""
+    return _OPAQUE.fullmatch(text) is not None
+
+
+def value_in(text: str) -> Any:
+    """The value that a Python repr shows, objects as dicts of their fields; the text itself if it is no such repr."""
+    source = text.strip()
+    if len(source) > LONGEST or not source or source.count("(") + source.count("[") + source.count("{") > 2000:
+        return text
+    if _PRINTED.match(source):
+        source = f"_({_FIELDS.sub(', ', source)})"
+    elif source[0] not in "[{" and not _OBJECT.match(source):
+        return text
+    try:
+        return _value(ast.parse(source, mode="eval").body, 0)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def _value(node: ast.expr, depth: int) -> Any:
+    """The value of an expression made of literals, containers, and objects of keywords. Raises ValueError."""
+    if depth > MOST_NESTED:
+        raise ValueError("too deep")
+    if isinstance(node, ast.Constant):
+        value = node.value
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else None if value is Ellipsis else value
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return [_value(item, depth + 1) for item in node.elts]
+    if isinstance(node, ast.Dict) and all(key is not None for key in node.keys):
+        return {
+            str(_value(key, depth + 1)): _value(item, depth + 1) for key, item in zip(node.keys, node.values, strict=True) if key
+        }
+    if isinstance(node, ast.Call) and not node.args and node.keywords and all(one.arg for one in node.keywords):
+        return {str(one.arg): _value(one.value, depth + 1) for one in node.keywords}
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_value(node.operand, depth + 1)
+    raise ValueError(ast.dump(node)[:80])

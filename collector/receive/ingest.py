@@ -1,0 +1,144 @@
+"""The way of a request from its bytes to the commit, the same for both protocols."""
+
+import hmac
+import logging
+import threading
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from collector.core import otlp_json, wire
+from collector.receive.failures import Failure, Fault, Unauthenticated, Unreadable
+from collector.receive.inflate import inflate
+from collector.receive.notes import Notes
+from collector.receive.room import Place, Room
+from collector.receive.writer import Writer
+from schemas.settings import Settings
+from schemas.spans import Decoded, Refusal
+
+log = logging.getLogger(__name__)
+
+# Offenders named in the message of a partial success.
+NAMED = 3
+
+
+class Form(Enum):
+    """How a message is written; the value is its content type."""
+
+    PROTOBUF = "application/x-protobuf"
+    JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A request on its way into the database. `committed` gives None after the commit or raises a Failure; answer only then."""
+
+    committed: Future[None]
+    rejected: int
+    message: str
+
+
+class Ingest:
+    """Takes requests: checks the token, inflates, parses, decodes, hands to the writer. Safe to call from any thread."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        decode: Callable[[ExportTraceServiceRequest, int], Decoded],
+        writer: Writer,
+        now_ns: Callable[[], int],
+    ) -> None:
+        self._decode = decode
+        self._writer = writer
+        self._now_ns = now_ns
+        self._token = _token(settings)
+        self._lock = threading.Lock()
+        self.ignored = {"metrics": 0, "logs": 0}
+        self.room = Room(settings.max_waiting_bytes)
+        # A request must fit twice, as sent and as inflated; one that never fits must not be asked to come again.
+        self.limit = min(settings.max_body_bytes, settings.max_waiting_bytes // 2)
+        self.notes = Notes(writer)
+
+    def check_token(self, authorization: str | None, api_key: str | None) -> None:
+        """Raise Unauthenticated unless one of the two headers carries the token, or none is asked for."""
+        if self._token is None:
+            return
+        scheme, _, bearer = (authorization or "").partition(" ")
+        given = (bearer.strip() if scheme.lower() == "bearer" else "", api_key or "")
+        # Both are always compared, and in constant time, so that the time tells nothing of the token.
+        right = [hmac.compare_digest(one.encode("latin-1", "replace"), self._token) for one in given]
+        if not any(right):
+            raise Unauthenticated(
+                "the ingest token is missing or wrong: send it as Authorization: Bearer … or x-api-key, "
+                "for example in OTEL_EXPORTER_OTLP_HEADERS",
+                reason="ingest token missing or wrong",
+            )
+
+    def ignore(self, signal: str) -> None:
+        """Count a request of metrics or logs: one endpoint setting serves all signals, and exporters must not log errors."""
+        with self._lock:
+            self.ignored[signal] += 1
+
+    def take(self, body: bytes, coding: str, form: Form, place: Place) -> Taken:
+        """Bring a request on its way; `place` holds the bytes of `body` already. Raises a Failure. Works long: call it in a thread."""
+        inflated = inflate(body, coding, self.limit, place.grow)
+        if inflated is not body:
+            place.shrink(len(body))
+        decoded = self._decoded(inflated, form)
+        if decoded.received == 0:
+            nothing: Future[None] = Future()
+            nothing.set_result(None)
+            return Taken(nothing, 0, "")
+        rejected = sum(refusal.count for refusal in decoded.refusals)
+        return Taken(self._writer.submit(decoded), rejected, _message(decoded, rejected))
+
+    def _decoded(self, body: bytes, form: Form) -> Decoded:
+        try:
+            if form is Form.PROTOBUF:
+                return self._decode(wire.parse(body), self._now_ns())
+            parsed = otlp_json.parse(body)
+            decoded = self._decode(parsed.request, self._now_ns())
+        except wire.Undecodable as error:
+            raise Unreadable(str(error), reason=f"body is not an OTLP request ({form.value})") from error
+        except Exception as error:
+            raise fault(error) from None
+        refused = sum(refusal.count for refusal in parsed.refusals)
+        return replace(decoded, received=decoded.received + refused, refusals=parsed.refusals + decoded.refusals)
+
+
+def fault(error: Exception) -> Failure:
+    """A mistake of this program as a Failure. Logs its kind and place, not its text: that may quote the body."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = " < ".join(f"{frame.name} ({frame.filename.rpartition('/')[2]}:{frame.lineno})" for frame in reversed(frames[-4:]))
+    kind = type(error).__name__
+    log.error("a request met a mistake in toolvitals and is refused: %s in %s", kind, place)
+    return Fault(
+        f"toolvitals made a mistake with this request ({kind}); nothing of it is stored, and sending it again will not help",
+        reason=f"mistake in toolvitals ({kind})",
+    )
+
+
+def _message(decoded: Decoded, rejected: int) -> str:
+    if not rejected:
+        return ""
+    named = "; ".join(_named(refusal) for refusal in decoded.refusals[:NAMED])
+    more = len(decoded.refusals) - NAMED
+    return f"{rejected} of {decoded.received} spans refused: {named}" + (f"; and {more} more reasons" if more > 0 else "")
+
+
+def _named(refusal: Refusal) -> str:
+    example = f", such as {refusal.sample}" if refusal.sample else ""
+    return f"{refusal.reason} ({refusal.count} of {refusal.service or 'an unknown service'}{example})"
+
+
+def _token(settings: Settings) -> bytes | None:
+    if settings.ingest_token is None:
+        return None
+    token = settings.ingest_token.get_secret_value().encode()
+    if not token:
+        raise ValueError("ingest_token is set but empty: give it a value, or leave it out to take spans without a token")
+    return token

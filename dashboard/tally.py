@@ -1,0 +1,175 @@
+"""How many calls went how: the one sum behind every tile, table row, chart and link, and the ratios it gives. Pure."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+
+# The 97.5 % point of the normal distribution: intervals are 95 %.
+_Z = 1.959963984540054
+ENOUGH = 20
+CERTAIN = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A part of a whole, never without its counts."""
+
+    part: int
+    whole: int
+
+    @property
+    def value(self) -> float | None:
+        """0 to 1, or None for 0 of 0: it cannot be told."""
+        return self.part / self.whole if self.whole else None
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are calls enough to speak of a ratio at all."""
+        return self.whole >= ENOUGH
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Wilson's 95 % interval, or None for 0 of 0. By hand: scipy computes a p-value first, a thousand times slower."""
+        if not self.whole:
+            return None
+        n, p = self.whole, self.part / self.whole
+        middle = (p + _Z * _Z / (2 * n)) / (1 + _Z * _Z / n)
+        half = _Z / (1 + _Z * _Z / n) * math.sqrt(p * (1 - p) / n + _Z * _Z / (4 * n * n))
+        return max(0.0, middle - half), min(1.0, middle + half)
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether the interval is to be shown beside the value."""
+        return self.enough and self.whole < CERTAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Calls that are alike in outcome, emptiness, category and retryable ('' where it does not apply), with sums to add up."""
+
+    outcome: str
+    emptiness: str
+    category: str
+    retryable: str
+    calls: int
+    timed: int
+    duration_sum_ns: int
+    duration_max_ns: int
+    last_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Counts of calls. `calls` is the sum of the five outcomes, `success` of data, empty and unknown, `failure` of the categories.
+
+    `retryable`, `not_retryable`, `retryable_unknown` split the failures too. `timed` calls have a known duration (ns); `last_ns` is
+    the start of the last minute with a call, 0 if there is none.
+    """
+
+    calls: int = 0
+    success: int = 0
+    partial: int = 0
+    failure: int = 0
+    cancelled: int = 0
+    deferred: int = 0
+    data: int = 0
+    empty: int = 0
+    unknown: int = 0
+    transient: int = 0
+    validation: int = 0
+    business: int = 0
+    permission: int = 0
+    unclassified: int = 0
+    retryable: int = 0
+    not_retryable: int = 0
+    retryable_unknown: int = 0
+    timed: int = 0
+    duration_sum_ns: int = 0
+    duration_max_ns: int = 0
+    last_ns: int = 0
+
+    def __add__(self, other: "Tally") -> "Tally":
+        sums = {field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(Tally)}
+        sums["duration_max_ns"] = max(self.duration_max_ns, other.duration_max_ns)
+        sums["last_ns"] = max(self.last_ns, other.last_ns)
+        return Tally(**sums)
+
+    def record(self) -> dict[str, int | float | None]:
+        """Every count and ratio (0 to 1, None for 0 of 0) by name, for JSON and CSV; `mean_ns` and `max_ns` are None if unknown."""
+        counts = {field.name: getattr(self, field.name) for field in fields(Tally)}
+        del counts["duration_sum_ns"], counts["duration_max_ns"]
+        return counts | {
+            "failure_ratio": self.failure_ratio.value,
+            "empty_ratio": self.empty_ratio.value,
+            "unknown_ratio": self.unknown_ratio.value,
+            "retryable_ratio": self.retryable_ratio.value,
+            "mean_ns": self.mean_ns,
+            "max_ns": self.max_ns,
+        }
+
+    @property
+    def completed(self) -> int:
+        """Calls that ended well or badly: the whole of every failure ratio. Cancelled and deferred ones are outside."""
+        return self.success + self.partial + self.failure
+
+    @property
+    def failure_ratio(self) -> Ratio:
+        """Failures of completed calls (attempts, not operations)."""
+        return Ratio(self.failure, self.completed)
+
+    @property
+    def empty_ratio(self) -> Ratio:
+        """Empty of the successes of which it is known."""
+        return Ratio(self.empty, self.empty + self.data)
+
+    @property
+    def unknown_ratio(self) -> Ratio:
+        """Successes of which nobody can tell whether they held data."""
+        return Ratio(self.unknown, self.success)
+
+    @property
+    def retryable_ratio(self) -> Ratio:
+        """Retryable of the failures of which it is known."""
+        return Ratio(self.retryable, self.retryable + self.not_retryable)
+
+    @property
+    def unclassified_ratio(self) -> Ratio:
+        """Failures of no known category."""
+        return Ratio(self.unclassified, self.failure)
+
+    @property
+    def mean_ns(self) -> float | None:
+        """Mean duration over the calls of which it is known."""
+        return self.duration_sum_ns / self.timed if self.timed else None
+
+    @property
+    def max_ns(self) -> int | None:
+        """Longest known duration."""
+        return self.duration_max_ns if self.timed else None
+
+    @property
+    def impact(self) -> float:
+        """Failures that the evidence is sure of: the interval's lower bound times the completed calls. 1 of 1 does not lead."""
+        interval = self.failure_ratio.interval
+        return interval[0] * self.completed if interval else 0.0
+
+
+def tally(cells: Iterable[Cell]) -> Tally:
+    """Add up cells. Emptiness is counted over successes, so that data, empty and unknown add up to success."""
+    sums = dict.fromkeys((field.name for field in fields(Tally)), 0)
+    for cell in cells:
+        n = cell.calls
+        sums["calls"] += n
+        if cell.outcome in sums:
+            sums[cell.outcome] += n
+        if cell.outcome == "success":
+            sums[cell.emptiness if cell.emptiness in ("data", "empty") else "unknown"] += n
+        elif cell.outcome == "failure":
+            known = cell.category in ("transient", "validation", "business", "permission")
+            sums[cell.category if known else "unclassified"] += n
+            sums[{"true": "retryable", "false": "not_retryable"}.get(cell.retryable, "retryable_unknown")] += n
+        sums["timed"] += cell.timed
+        sums["duration_sum_ns"] += cell.duration_sum_ns
+        sums["duration_max_ns"] = max(sums["duration_max_ns"], cell.duration_max_ns)
+        sums["last_ns"] = max(sums["last_ns"], cell.last_ns)
+    return Tally(**sums)
