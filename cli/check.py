@@ -98,7 +98,7 @@ def _folder(folder: Path) -> Iterator[Finding]:
     free = shutil.disk_usage(existing).free
     room = f"{free / 2**30:.1f} GiB free"
     if free < LEAST_FREE_BYTES:
-        yield Finding("disk", room, "free some space, or lower tool_span_days and call_days")
+        yield Finding("disk", room, "free some space")
     else:
         yield Finding("disk", room)
 

@@ -6,7 +6,7 @@ import threading
 import time
 
 SUPERVISED_VARIABLE = "TOOLVITALS_SUPERVISED"
-GRACE_S = 15.0
+GRACE_S = 20.0
 
 
 def stop_with_parent() -> None:

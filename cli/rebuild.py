@@ -1,24 +1,31 @@
 """`toolvitals rebuild`: understand the stored tool spans anew, e.g. after a rule changed."""
 
+import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from cli import options
 from cli.opening import opened
-from cli.options import load_settings
+from cli.options import fail, load_settings
 
 if TYPE_CHECKING:
-    from collector.store import Store
     from collector.work.settle import Settler
 
-CHUNK = 5000
+# Traces at a time: live spans never wait behind more of them than this.
+CHUNK = 2000
+
+After = Annotated[
+    str | None,
+    typer.Option("--after", help="Go on after this trace id, as an interrupted run says when it ends.", show_default=False),
+]
 
 
 def rebuild(
+    after: After = None,
     config: options.Config = None,
     data: options.Data = None,
     database_url: options.DatabaseUrl = None,
@@ -30,49 +37,40 @@ def rebuild(
     from collector.store import Store
     from collector.work.settle import Settler
 
+    try:
+        position = None if after is None else bytes.fromhex(after)
+    except ValueError:
+        raise fail(f"--after {after}: a trace id is written in hexadecimal") from None
     settings = load_settings(config, data=data, database_url=database_url)
     store = Store(opened(settings))
+    settler = Settler(store, settings)
     console = Console(stderr=True)
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    ) as progress:
-        marked = _mark(store, progress)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    done = 0
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task("rebuilding", total=1.0)
         try:
-            _settle(store, Settler(store, settings), progress, marked)
+            while True:
+                last, count = store.mark_all_pending(position, CHUNK, time.time_ns())
+                if last is None:
+                    break
+                _settle(settler, count)
+                position, done = last, done + count
+                # Trace ids are random: how far one lies in their range is how much is done.
+                progress.update(task, completed=int.from_bytes(position[:8]) / 2**64, description=f"{done} traces")
+            _settle(settler, sys.maxsize)
         except KeyboardInterrupt:
-            left = store.pending_count()
-            typer.echo(f"stopped with {left} traces left: `toolvitals up` or another `toolvitals rebuild` does them", err=True)
+            where = f" --after {position.hex()}" if position else ""
+            typer.echo(f"stopped after {done} traces; go on with: toolvitals rebuild{where}", err=True)
             raise typer.Exit(130) from None
-    typer.echo(f"{marked} traces rebuilt")
+    typer.echo(f"{done} traces rebuilt")
 
 
-def _mark(store: "Store", progress: Progress) -> int:
-    """Put all traces with tool spans on the work list, a chunk at a time, so that spans can be stored in between."""
-    task = progress.add_task("listing traces", total=None)
-    after, marked = None, 0
-    while True:
-        after, count = store.mark_all_pending(after, CHUNK)
-        marked += count
-        progress.update(task, completed=marked)
-        if count == 0 or after is None:
-            progress.update(task, total=marked)
-            return marked
-
-
-def _settle(store: "Store", settler: "Settler", progress: Progress, marked: int) -> None:
-    task = progress.add_task("understanding", total=marked)
-    while left := store.pending_count():
-        settler.step(time.time_ns())
-        progress.update(task, completed=max(marked - left, 0))
-    # Rollups may lag behind calls by a step.
-    while settler.step(time.time_ns()):
-        pass
-    progress.update(task, completed=marked)
+def _settle(settler: "Settler", traces: int) -> None:
+    """Work off what is pending, together with any running worker, until so many are done or nothing is left."""
+    settled = 0
+    while settled < traces and (count := settler.step(time.time_ns())):
+        settled += count
 
 
 def register(app: typer.Typer) -> None:

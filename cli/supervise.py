@@ -14,7 +14,8 @@ from cli.orphan import SUPERVISED_VARIABLE
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
 STEADY_S = 60.0
-GRACE_S = 10.0
+# Longer than the collector waits for requests in work (collector.app).
+GRACE_S = 15.0
 TICK_S = 0.1
 
 

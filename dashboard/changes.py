@@ -19,7 +19,7 @@ class Change:
 
 
 def grown(now: Iterable[ToolTally], before: Iterable[ToolTally], limit: int = 3) -> tuple[Change, ...]:
-    """The tools whose intervals lie apart, most additional failures first. A tool without enough calls before or now is left out."""
+    """The tools whose intervals lie apart, most additional failures first. Too few calls before or now: left out."""
     earlier = {(tool.server, tool.tool): tool.tally.failure_ratio for tool in before}
     found: list[tuple[float, Change]] = []
     for tool in now:

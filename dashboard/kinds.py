@@ -1,4 +1,4 @@
-"""The kinds that calls are drawn as, in one order everywhere: label, colour token of static/app.css, and the filter that lists them."""
+"""The kinds that calls are drawn as, in one order everywhere: label, colour token, and the filter that lists them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

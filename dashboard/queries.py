@@ -1,4 +1,4 @@
-"""Every SQL statement over rollups: what tiles, charts and tables count. call_queries.py lists calls, health_queries.py the intake."""
+"""Every SQL statement over rollups: what tiles, charts and tables count (calls: call_queries.py, intake: health_queries.py)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

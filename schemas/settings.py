@@ -49,16 +49,13 @@ class Settings(BaseSettings):
     ancestry_window_s: int = Field(
         900, ge=0, description="Seconds that the tree places of non-tool spans are kept for late arrivals."
     )
-    tool_span_days: int = Field(14, ge=1, description="Days that tool spans are kept.")
-    call_days: int = Field(30, ge=1, description="Days that calls are kept; older spans are refused.")
+    call_days: int = Field(30, ge=1, description="Days back from receipt; spans that started earlier are refused.")
 
     aliases: dict[str, tuple[str, ...]] = Field(
         default_factory=dict,
         description="More attribute names for a concept of the vocabulary, tried before the built-in ones.",
     )
-    disabled_rules: tuple[str, ...] = Field(
-        (), description="Risky rules switched off: exception_event, error_key, timeout_word."
-    )
+    disabled_rules: tuple[str, ...] = Field((), description="Risky rules switched off: exception_event, error_key, timeout_word.")
 
     trace_url: str | None = Field(None, description="Link to your trace store, with {trace_id} and {span_id}.")
 

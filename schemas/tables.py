@@ -1,6 +1,6 @@
 """The SQL tables; the only place where a column is declared. Times are integer nanoseconds (`_ns`), ids raw bytes."""
 
-from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, Text
+from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, Text, text
 from sqlmodel import Field, SQLModel
 
 # Names that are the same on every database, so that migrations can speak of them.
@@ -56,6 +56,11 @@ class AncestryRow(SQLModel, table=True):
     evidence: str | None = Field(sa_type=Text)
     kept: bool
 
+    # What is not kept is pruned by age every minute.
+    __table_args__ = (
+        Index("ix_ancestry_received_ns", "received_ns", sqlite_where=text("NOT kept"), postgresql_where=text("NOT kept")),
+    )
+
 
 class PendingTraceRow(SQLModel, table=True):
     """Work list of the worker: traces with spans that no call counts yet. `version` grows with every change, so none is taken off unseen."""
@@ -65,6 +70,9 @@ class PendingTraceRow(SQLModel, table=True):
     trace_id: bytes = Field(sa_type=LargeBinary, primary_key=True)
     noted_ns: int = Field(sa_type=BigInteger)
     version: int
+
+    # The longest waiting first.
+    __table_args__ = (Index("ix_pending_trace_noted_ns", "noted_ns"),)
 
 
 class PendingBucketRow(SQLModel, table=True):

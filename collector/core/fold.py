@@ -16,6 +16,8 @@ from schemas.vocabulary import UNNAMED_TOOL, Hit
 
 # A server that works on for longer than this after its caller has gone was not waited for.
 CALLER_GONE_NS = 10**9
+# A call that ran for longer has a broken clock, not patience: 30 days.
+LONGEST_NS = 30 * 86_400 * 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +254,8 @@ def _view(node: Node, verdict: Verdict) -> View:
 
 
 def duration(span: ToolSpan) -> int | None:
-    """Nanoseconds from start to end; None where the end is unknown or before the start."""
-    return span.end_ns - span.start_ns if span.end_ns >= span.start_ns else None
+    """Nanoseconds from start to end; None where the end is unknown, before the start, or beyond belief."""
+    return span.end_ns - span.start_ns if 0 <= span.end_ns - span.start_ns <= LONGEST_NS else None
 
 
 def _retry_after(reading: Reading) -> int | None:

@@ -89,8 +89,8 @@ def _resource_spans(request: ExportTraceServiceRequest, given: Mapping[str, Any]
     service = _short(service) or UNKNOWN_SERVICE
     for i, given_scope in enumerate(_list(get(given, "scopeSpans", "scope_spans"), f"{where}.scopeSpans")):
         here = f"{where}.scopeSpans[{i}]"
-        for error in _scope_spans(target, _object(given_scope, here), here, wrong):
-            yield error.reason, service, _short(error.sample)
+        for one in _scope_spans(target, _object(given_scope, here), here, wrong):
+            yield one.reason, service, _short(one.sample)
 
 
 def _scope_spans(resource_spans: Any, given: Mapping[str, Any], where: str, wrong: Wrong | None) -> Iterable[Wrong]:

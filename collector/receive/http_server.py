@@ -1,6 +1,5 @@
 """Runs the web application on its own thread and event loop, and stops it without losing a request."""
 
-import asyncio
 import socket
 import threading
 from collections.abc import Callable
@@ -68,7 +67,6 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._at_shutdown()
-        await asyncio.sleep(0)
         await super().shutdown(sockets)
 
 

@@ -84,7 +84,7 @@ class Ingest:
             self.ignored[signal] += 1
 
     def take(self, body: bytes, coding: str, form: Form, place: Place) -> Taken:
-        """Bring a request on its way; `place` holds the bytes of `body` already. Raises a Failure. Works long: call it in a thread."""
+        """Bring a request on its way; `place` holds the bytes of `body` already. Raises a Failure. Takes long: use a thread."""
         inflated = inflate(body, coding, self.limit, place.grow)
         if inflated is not body:
             place.shrink(len(body))

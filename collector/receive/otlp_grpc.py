@@ -97,5 +97,5 @@ class OtlpGrpc:
         raise AssertionError("abort returned")
 
 
-def _service(name: str, export: Callable[[bytes, Any], bytes]) -> grpc.GenericRpcHandler:
+def _service(name: str, export: Callable[[bytes, Any], bytes]) -> "grpc.GenericRpcHandler[bytes, bytes]":
     return grpc.method_handlers_generic_handler(name, {"Export": grpc.unary_unary_rpc_method_handler(export)})

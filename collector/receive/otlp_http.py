@@ -63,10 +63,11 @@ class OtlpHttp:
         self.app.router.redirect_slashes = False
 
     def stop_reading(self) -> None:
-        """Answer ShuttingDown to what is still being read and not ready any more. Called in the event loop's thread, at shutdown."""
+        """Answer ShuttingDown to what is still being read, and be ready no more. Called in the event loop, at shutdown."""
         self._stopping = True
         for timeout in self._reading:
-            timeout.reschedule(0)
+            if not timeout.expired():
+                timeout.reschedule(0)
 
     def close(self) -> None:
         """End the decoding threads, after the last request is answered."""
@@ -121,9 +122,10 @@ class OtlpHttp:
             raise too_large(limit, "sent")
         pieces: list[bytes] = []
         size = 0
+        timeout = asyncio.timeout(0 if self._stopping else BODY_TIMEOUT_S)
+        self._reading.add(timeout)
         try:
-            async with asyncio.timeout(0 if self._stopping else BODY_TIMEOUT_S) as timeout:
-                self._reading.add(timeout)
+            async with timeout:
                 async for piece in request.stream():
                     size += len(piece)
                     if size > limit:
@@ -156,7 +158,7 @@ def _form_of(request: Request) -> Form | None:
 
 
 def _done(form: Form, taken: Taken | None = None) -> Response:
-    """Success; partial_success stays unset if nothing was refused, as OTLP demands. An empty response is the same for all signals."""
+    """Success; partial_success stays unset if nothing was refused, as OTLP demands. Empty, it is the same for all signals."""
     rejected, message = (taken.rejected, taken.message) if taken else (0, "")
     if form is Form.JSON:
         partial = {"partialSuccess": {"rejectedSpans": str(rejected), "errorMessage": message}} if rejected else {}
@@ -183,11 +185,7 @@ def _failed(failure: Failure, form: Form | None) -> Response:
 
 def _status(status: Status, code: int, form: Form | None, headers: Mapping[str, str]) -> Response:
     form = form or Form.JSON
-    body = (
-        status.SerializeToString()
-        if form is Form.PROTOBUF
-        else orjson.dumps({"code": status.code, "message": status.message})
-    )
+    body = status.SerializeToString() if form is Form.PROTOBUF else orjson.dumps({"code": status.code, "message": status.message})
     return Response(body, code, headers, form.value)
 
 

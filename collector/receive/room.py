@@ -27,9 +27,7 @@ class Room:
         """Hold so many bytes more (or less). Raises Overloaded if there is no room."""
         with self._lock:
             if by > 0 and self._held + by > self._capacity:
-                raise Overloaded(
-                    "too much is waiting to be stored; nothing of this request is stored: send it again later"
-                )
+                raise Overloaded("too much is waiting to be stored; nothing of this request is stored: send it again later")
             self._held += by
 
 

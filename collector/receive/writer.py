@@ -109,21 +109,22 @@ class Writer:
         try:
             self._insert(batch, self._now_ns())
         except (DataError, IntegrityError) as error:
-            return self._refused(error)
+            return self._refused(batch, error)
         except SQLAlchemyError as error:
             return self._away(error)
         except Exception as error:
             # Not a word of the database but a mistake of ours, such as a number that no column holds.
-            return self._refused(error)
+            return self._refused(batch, error)
         if self._last_trouble is not None:
             log.info("the database takes spans again")
             self._last_trouble = None
         return None
 
-    def _refused(self, error: Exception) -> Unstorable:
+    def _refused(self, batch: Sequence[Decoded], error: Exception) -> Unstorable:
         # The error's text may quote the row, so only its kind is logged and told.
         kind = type(error).__name__
-        log.error("the database refuses data of a request: %s", kind)
+        if len(batch) == 1:  # of a larger batch each request will be tried alone
+            log.error("the database refuses data of a request: %s", kind)
         return Unstorable(
             f"the database refuses the data of this request ({kind}); nothing of it is stored, and sending it again will not help",
             reason=f"the database refuses the data ({kind})",

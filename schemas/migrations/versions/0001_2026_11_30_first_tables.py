@@ -30,6 +30,14 @@ def upgrade() -> None:
         sa.Column("kept", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("trace_id", "span_id", name=op.f("pk_ancestry")),
     )
+    op.create_index(
+        "ix_ancestry_received_ns",
+        "ancestry",
+        ["received_ns"],
+        unique=False,
+        sqlite_where=sa.text("NOT kept"),
+        postgresql_where=sa.text("NOT kept"),
+    )
     op.create_table(
         "call",
         sa.Column("trace_id", sa.LargeBinary(), nullable=False),
@@ -108,6 +116,7 @@ def upgrade() -> None:
         sa.Column("version", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("trace_id", name=op.f("pk_pending_trace")),
     )
+    op.create_index("ix_pending_trace_noted_ns", "pending_trace", ["noted_ns"], unique=False)
     op.create_table(
         "refusal",
         sa.Column("reason", sa.Text(), nullable=False),

@@ -1,0 +1,104 @@
+"""Wires the parts of the collector, starts and stops them in order."""
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+
+from sqlalchemy import Engine
+
+from collector.core.decode import Decoder
+from collector.receive.http_server import HttpServer
+from collector.receive.ingest import Ingest
+from collector.receive.otlp_grpc import OtlpGrpc
+from collector.receive.otlp_http import OtlpHttp
+from collector.receive.writer import Writer
+from collector.store import Store
+from schemas.settings import Settings
+
+log = logging.getLogger(__name__)
+
+# How long a stop waits for requests in work. Longer than the database is waited for, so that each of them is answered.
+GRACE_S = 10
+
+
+class CannotStart(Exception):
+    """The collector cannot serve; the text says why and what to do."""
+
+
+class Collector:
+    """Receives spans over HTTP and gRPC. `start` serves in threads of its own; `stop` may be called twice."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self._settings = settings
+        self._writer = Writer(store.insert, time.time_ns)
+        self._ingest = Ingest(settings, Decoder(settings, store.hash_key()).decode, self._writer, time.time_ns)
+        self._web = OtlpHttp(self._ingest, store.hash_key, settings.cors_origins)
+        self._http = HttpServer(self._web.app, self._web.stop_reading, GRACE_S)
+        self._grpc = OtlpGrpc(self._ingest)
+        self.http_port = 0
+        self.grpc_port = 0
+
+    def start(self) -> None:
+        """Serve. Raises CannotStart if a port cannot be had, with nothing left running."""
+        settings = self._settings
+        self.http_port = self._served(self._http.start, "OTLP over HTTP", "otlp_http_port", settings.otlp_http_port)
+        self.grpc_port = self._served(self._grpc.start, "OTLP over gRPC", "otlp_grpc_port", settings.otlp_grpc_port)
+        log.info(
+            "takes spans on http://%s:%d/v1/traces and by gRPC on %s:%d",
+            settings.host,
+            self.http_port,
+            settings.host,
+            self.grpc_port,
+        )
+
+    def _served(self, start: Callable[[str, int], int], what: str, setting: str, port: int) -> int:
+        host = self._settings.host
+        try:
+            return start(host, port)
+        except (OSError, RuntimeError) as error:
+            self.stop()
+            why = error.strerror if isinstance(error, OSError) and error.strerror else "it is in use, or not allowed"
+            option = setting.replace("_", "-")
+            raise CannotStart(
+                f"port {port} on {host} cannot be had for {what} ({why}): stop what listens there, "
+                f"or choose another with --{option} or TOOLVITALS_{setting.upper()}"
+            ) from error
+
+    def stop(self) -> None:
+        """Stop without losing anything that was accepted."""
+        # 1. Take nothing new on either port; what is being read is asked to come again, what is read runs on.
+        grpc_answered = self._grpc.stop(GRACE_S)
+        # 2. Wait until every request in work is committed and answered. The writer still runs: they wait for it.
+        self._http.stop()
+        grpc_answered()
+        # 3. Count the last refused requests, and write all that is left.
+        self._ingest.notes.write()
+        self._writer.close()
+        # 4. No one decodes any more. The engine is the caller's.
+        self._web.close()
+
+
+def run_collector(settings: Settings, engine: Engine) -> None:
+    """Receive until SIGINT or SIGTERM, then stop without losing anything. Exits with 1 and one line if it cannot start."""
+    asked_to_stop = threading.Event()
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        asked_to_stop.set()
+        # A second one ends the process at once: nothing that was answered is lost by that.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+    collector = Collector(settings, Store(engine))
+    try:
+        collector.start()
+    except CannotStart as error:
+        raise SystemExit(f"toolvitals: {error}") from error
+    asked_to_stop.wait()
+    log.info("stops: answers what is in work, takes nothing new")
+    collector.stop()
+    log.info("stopped")

@@ -1,0 +1,166 @@
+"""Every SQL statement of the collector, for SQLite and PostgreSQL alike; each public method is one transaction."""
+
+import secrets
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any
+
+from sqlalchemy import Connection, Engine, func, select, tuple_, update
+
+from collector.statements import adding, chunks, insert_for, note_traces, table
+from schemas.spans import Decoded, ToolSpan
+from schemas.tables import AncestryRow, CounterRow, IntakeRow, MetaRow, RefusalRow, ToolSpanRow
+
+HOUR_NS = 3_600 * 10**9
+OTHER = "(other)"
+# Emitters (service, scope, version) that one hour tells apart; hostile names beyond it are counted together.
+MOST_EMITTERS = 1000
+
+# Fields in the order of the columns: dataclasses.astuple copies deeply, which the hot path cannot afford.
+_SPAN_VALUES = attrgetter(*(column.name for column in table(ToolSpanRow).columns))
+_PLACE_VALUES = attrgetter(*(column.name for column in table(AncestryRow).columns if column.name != "kept"))
+
+
+class Store:
+    """The database as the collector writes it. Safe to share between threads."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._insert = insert_for(engine)
+        mark = "%s" if engine.dialect.name == "postgresql" else "?"
+        # Plain text for the driver: the two statements of the hot path are not worth an expression tree for each batch.
+        spans, places = table(ToolSpanRow), table(AncestryRow)
+        names = ", ".join(column.name for column in spans.columns)
+        self._insert_spans = f"INSERT INTO tool_span ({names}) VALUES ({', '.join([mark] * len(spans.columns))}) ON CONFLICT (trace_id, span_id) DO NOTHING"
+        names = ", ".join(column.name for column in places.columns)
+        later = ("end_ns", "name", "error_type", "peer", "parent_span_id")
+        changed = ", ".join(
+            f"{c.name} = excluded.{c.name}" for c in places.columns if c.name not in ("trace_id", "span_id", "kept")
+        )
+        self._insert_places = (
+            f"INSERT INTO ancestry ({names}) VALUES ({', '.join([mark] * len(places.columns))}) ON CONFLICT (trace_id, span_id) "
+            f"DO UPDATE SET {changed} WHERE ({', '.join('excluded.' + name for name in later)})"
+            f" > ({', '.join('ancestry.' + name for name in later)})"
+        )
+
+    def hash_key(self) -> bytes:
+        """The key of the argument hashes, made once per database so that all collectors agree."""
+        meta = table(MetaRow)
+        with self._engine.begin() as connection:
+            fresh = {"name": "hash_key", "value": secrets.token_hex(32)}
+            connection.execute(self._insert(meta).values(fresh).on_conflict_do_nothing())
+            found = connection.execute(select(meta.c.value).where(meta.c.name == "hash_key")).scalar_one()
+        return bytes.fromhex(found)
+
+    def insert(self, batch: Sequence[Decoded], now_ns: int) -> None:
+        """Store everything of a batch in one transaction, together with the note that its traces are to be settled.
+
+        Idempotent: a copy of a stored span changes nothing; of two that differ the one with the later end is kept, then the larger,
+        then the one with the higher hash. Returns after the commit; raises sqlalchemy.exc.SQLAlchemyError with nothing stored.
+        """
+        spans = [span for decoded in batch for span in decoded.tool_spans]
+        places = [place for decoded in batch for place in decoded.ancestors]
+        with self._engine.begin() as connection:
+            inserted = conflicting = 0
+            if spans:
+                inserted = connection.exec_driver_sql(self._insert_spans, list(map(_SPAN_VALUES, spans))).rowcount
+                if inserted < len(spans):
+                    conflicting = self._keep_winners(connection, spans)
+            if places:
+                connection.exec_driver_sql(self._insert_places, [(*_PLACE_VALUES(place), False) for place in places])
+            note_traces(connection, self._insert, {item.trace_id for item in (*spans, *places)}, now_ns)
+            counts = {
+                "received_spans": sum(decoded.received for decoded in batch),
+                "tool_spans": inserted,
+                "ignored_spans": sum(one.ignored_spans for decoded in batch for one in decoded.intake),
+                "refused_spans": sum(one.count for decoded in batch for one in decoded.refusals),
+                "duplicate_spans": len(spans) - inserted - conflicting,
+                "conflicting_spans": conflicting,
+            }
+            counted = [{"name": name, "value": value} for name, value in counts.items()]
+            connection.execute(adding(self._insert, CounterRow, ("name",), ("value",)), counted)
+            self._count_intake(connection, batch, now_ns)
+            self._count_refusals(connection, batch, now_ns)
+
+    def _keep_winners(self, connection: Connection, spans: Sequence[ToolSpan]) -> int:
+        """Replace stored copies that lose against one of these. Returns how many of these differ from what was stored."""
+        stored: dict[tuple[bytes, bytes], tuple[int, int, int]] = {}
+        columns = table(ToolSpanRow).c
+        for keys in chunks([(span.trace_id, span.span_id) for span in spans]):
+            rows = connection.execute(
+                select(columns.trace_id, columns.span_id, columns.end_ns, columns.content_size, columns.content_hash).where(
+                    tuple_(columns.trace_id, columns.span_id).in_(keys)
+                )
+            )
+            stored.update({(row[0], row[1]): (row[2], row[3], row[4]) for row in rows})
+        conflicting, winners = 0, {}
+        for span in spans:
+            key, rank = (span.trace_id, span.span_id), (span.end_ns, span.content_size, span.content_hash)
+            conflicting += rank[2] != stored[key][2]
+            if rank > (winners[key][0] if key in winners else stored[key]):
+                winners[key] = rank, span
+        for span in (span for _, span in winners.values()):
+            values = {column.name: value for column, value in zip(columns, _SPAN_VALUES(span), strict=True)}
+            connection.execute(
+                update(table(ToolSpanRow)).where(columns.trace_id == span.trace_id, columns.span_id == span.span_id).values(values)
+            )
+        return conflicting
+
+    def _count_intake(self, connection: Connection, batch: Sequence[Decoded], now_ns: int) -> None:
+        hour = now_ns - now_ns % HOUR_NS
+        columns = table(IntakeRow).c
+        emitters = select(columns.service, columns.scope, columns.scope_version).where(columns.hour_ns == hour)
+        crowded = (connection.execute(select(func.count()).select_from(emitters.subquery())).scalar_one()) >= MOST_EMITTERS
+        known = {tuple(row) for row in connection.execute(emitters)} if crowded else set()
+        rows: dict[tuple[str, str, str], dict[str, Any]] = {}
+        for one in (one for decoded in batch for one in decoded.intake):
+            key = (one.service, one.scope, one.scope_version)
+            if (crowded and key not in known) or (len(rows) >= MOST_EMITTERS and key not in rows):
+                key = (OTHER, "", "")
+            empty = {
+                "hour_ns": hour,
+                "service": key[0],
+                "scope": key[1],
+                "scope_version": key[2],
+                "last_ns": now_ns,
+                "ignored_sample": "",
+            }
+            row = rows.setdefault(key, {**empty, "tool_spans": 0, "ignored_spans": 0, "skewed_spans": 0})
+            for name in ("tool_spans", "ignored_spans", "skewed_spans"):
+                row[name] += getattr(one, name)
+            row["ignored_sample"] = one.ignored_sample or row["ignored_sample"]
+        if rows:
+            statement = self._insert(table(IntakeRow))
+            new = statement.excluded
+            added = {name: columns[name] + new[name] for name in ("tool_spans", "ignored_spans", "skewed_spans")}
+            changed = {
+                **added,
+                "last_ns": new.last_ns,
+                "ignored_sample": func.coalesce(func.nullif(new.ignored_sample, ""), columns.ignored_sample),
+            }
+            keys = ["hour_ns", "service", "scope", "scope_version"]
+            connection.execute(
+                statement.on_conflict_do_update(index_elements=keys, set_=changed), [rows[key] for key in sorted(rows)]
+            )
+
+    def _count_refusals(self, connection: Connection, batch: Sequence[Decoded], now_ns: int) -> None:
+        rows: dict[tuple[str, str], dict[str, Any]] = {}
+        for one in (one for decoded in batch for one in decoded.refusals):
+            empty = {
+                "reason": one.reason,
+                "service": one.service,
+                "count": 0,
+                "first_ns": now_ns,
+                "last_ns": now_ns,
+                "sample": one.sample,
+            }
+            rows.setdefault((one.reason, one.service), empty)["count"] += one.count
+        if rows:
+            columns, statement = table(RefusalRow).c, self._insert(table(RefusalRow))
+            changed = {
+                "count": columns["count"] + statement.excluded["count"],
+                "last_ns": now_ns,
+                "sample": statement.excluded.sample,
+            }
+            statement = statement.on_conflict_do_update(index_elements=["reason", "service"], set_=changed)
+            connection.execute(statement, [rows[key] for key in sorted(rows)])

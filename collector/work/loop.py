@@ -1,0 +1,90 @@
+"""The worker's loop: settle while there is something to settle, roll up every two seconds, prune every minute."""
+
+import logging
+import signal
+import threading
+import time
+from typing import Protocol
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from collector.work.settle import Settler, SettleSettings
+from collector.work_store import WorkStore
+
+ROLL_UP_EVERY_S = 2.0
+PRUNE_EVERY_S = 60.0
+PRUNED_AT_ONCE = 5000
+# How long to wait when nothing is pending, and after a failure.
+IDLE_S = 0.5
+FAILED_S = 2.0
+
+log = logging.getLogger(__name__)
+
+
+class WorkerSettings(SettleSettings, Protocol):
+    """What the worker's loop needs to know besides."""
+
+    @property
+    def ancestry_window_s(self) -> int: ...
+
+
+class Worker:
+    """One worker. Several may run on one database."""
+
+    def __init__(self, store: WorkStore, settings: WorkerSettings) -> None:
+        self._store = store
+        self._settler = Settler(store, settings)
+        self._window_s = settings.ancestry_window_s
+        self._stop = threading.Event()
+
+    def stop(self) -> None:
+        """Ask the loop to settle what is pending and return."""
+        self._stop.set()
+
+    def run(self) -> None:
+        """Work until stop() is called, then settle what is pending still. A database that is busy or away is tried again."""
+        rolled_up = pruned = 0.0
+        while not self._stop.is_set():
+            try:
+                settled = self._settler.settle(time.time_ns())
+                if time.monotonic() - rolled_up >= ROLL_UP_EVERY_S:
+                    self._settler.roll_up()
+                    rolled_up = time.monotonic()
+                if time.monotonic() - pruned >= PRUNE_EVERY_S:
+                    self._prune()
+                    pruned = time.monotonic()
+            except SQLAlchemyError as error:
+                log.warning(
+                    "settling failed, trying again in %.0f s: %s",
+                    FAILED_S,
+                    type(error).__name__,
+                    exc_info=log.isEnabledFor(logging.DEBUG),
+                )
+                self._stop.wait(FAILED_S)
+                continue
+            if not settled:
+                self._stop.wait(IDLE_S)
+        self.finish()
+
+    def finish(self) -> None:
+        """Settle and roll up until nothing is pending."""
+        while self._settler.settle(time.time_ns()):
+            pass
+        while self._settler.roll_up():
+            pass
+
+    def _prune(self) -> None:
+        before_ns = time.time_ns() - self._window_s * 10**9
+        while self._store.prune_ancestry(before_ns, PRUNED_AT_ONCE) and not self._stop.is_set():
+            pass
+
+
+def run_worker(settings: WorkerSettings, engine: Engine) -> None:
+    """Run a worker until SIGINT or SIGTERM, then settle what is pending and return."""
+    worker = Worker(WorkStore(engine), settings)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: worker.stop())
+    log.info("worker ready")
+    worker.run()
+    log.info("worker stopped, nothing pending")

@@ -1,0 +1,177 @@
+"""Every SQL statement of the worker, for SQLite and PostgreSQL alike; each public method is one transaction, or reads only."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import BigInteger, Connection, Engine, Select, case, cast, delete, func, insert, literal, select, tuple_, update
+
+from collector.statements import adding, chunks, insert_for, note_traces, table
+from schemas.spans import Ancestor, ToolSpan
+from schemas.tables import AncestryRow, CallRow, PendingBucketRow, PendingTraceRow, RollupRow, ToolSpanRow
+
+MINUTE_NS = 60 * 10**9
+
+
+class WorkStore:
+    """The database as the worker reads and writes it. Safe to share between threads."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._insert = insert_for(engine)
+
+    def pending_traces(self, limit: int) -> dict[bytes, int]:
+        """Traces to settle, the longest waiting first, with the version of their note."""
+        columns = table(PendingTraceRow).c
+        with self._reading() as connection:
+            rows = connection.execute(
+                select(columns.trace_id, columns.version).order_by(columns.noted_ns, columns.trace_id).limit(limit)
+            )
+            return {row.trace_id: row.version for row in rows}
+
+    def spans_of(self, trace_ids: Sequence[bytes]) -> dict[bytes, tuple[list[ToolSpan], list[Ancestor]]]:
+        """All tool spans and tree places of some traces; traces without a tool span are left out."""
+        found: dict[bytes, tuple[list[ToolSpan], list[Ancestor]]] = {}
+        spans, places = table(ToolSpanRow), table(AncestryRow)
+        with self._reading() as connection:
+            for ids in chunks(trace_ids):
+                for row in connection.execute(select(spans).where(spans.c.trace_id.in_(ids))):
+                    found.setdefault(row[0], ([], []))[0].append(ToolSpan(*row))
+                wanted = [trace_id for trace_id in ids if trace_id in found]
+                columns = [column for column in places.c if column.name != "kept"]
+                for row in connection.execute(select(*columns).where(places.c.trace_id.in_(wanted))):
+                    found[row[0]][1].append(Ancestor(*row))
+        return found
+
+    def calls_of(self, trace_ids: Sequence[bytes]) -> dict[bytes, list[Mapping[str, Any]]]:
+        """The stored calls of some traces, as rows."""
+        found: dict[bytes, list[Mapping[str, Any]]] = {}
+        calls = table(CallRow)
+        with self._reading() as connection:
+            for ids in chunks(trace_ids):
+                for row in connection.execute(select(calls).where(calls.c.trace_id.in_(ids))).mappings():
+                    found.setdefault(row["trace_id"], []).append(dict(row))
+        return found
+
+    def settle(
+        self,
+        versions: Mapping[bytes, int],
+        gone: Mapping[bytes, Sequence[bytes]],
+        written: Mapping[bytes, Sequence[Mapping[str, Any]]],
+        kept: Mapping[bytes, Iterable[bytes]],
+        buckets: Mapping[bytes, Iterable[int]],
+        now_ns: int,
+    ) -> int:
+        """Write the calls of settled traces and take their notes off, in one transaction. All mappings are by trace id.
+
+        Of each trace the calls `gone` are removed, those `written` are stored (in place of an older form), the tree places `kept` are
+        marked, and the `buckets` (minutes) it touched are noted for the rollup. A trace whose note changed since `versions` was read is
+        left as it is: it has news, or another worker has settled it. Returns how many traces were settled.
+        """
+        pending, calls, places = table(PendingTraceRow), table(CallRow), table(AncestryRow)
+        with self._engine.begin() as connection:
+            ours: list[bytes] = []
+            for ids in chunks(sorted(versions)):
+                query = (
+                    select(pending.c.trace_id, pending.c.version)
+                    .where(pending.c.trace_id.in_(ids))
+                    .with_for_update(skip_locked=True)
+                )
+                ours += [row.trace_id for row in connection.execute(query) if row.version == versions[row.trace_id]]
+            removed = [(trace_id, call_id) for trace_id in ours for call_id in gone.get(trace_id, ())]
+            rows = [row for trace_id in ours for row in written.get(trace_id, ())]
+            for keys in chunks(removed + [(row["trace_id"], row["call_id"]) for row in rows]):
+                connection.execute(delete(calls).where(tuple_(calls.c.trace_id, calls.c.call_id).in_(keys)))
+            if rows:
+                connection.execute(insert(calls), rows)
+            for keys in chunks([(trace_id, span_id) for trace_id in ours for span_id in kept.get(trace_id, ())]):
+                marked = update(places).where(tuple_(places.c.trace_id, places.c.span_id).in_(keys), places.c.kept.is_(False))
+                connection.execute(marked.values(kept=True))
+            touched = sorted({bucket for trace_id in ours for bucket in buckets.get(trace_id, ())})
+            noted = [{"bucket_ns": bucket, "noted_ns": now_ns, "version": 1} for bucket in touched]
+            if noted:
+                connection.execute(adding(self._insert, PendingBucketRow, ("bucket_ns",), ("version",)), noted)
+            for ids in chunks(ours):
+                connection.execute(delete(pending).where(pending.c.trace_id.in_(ids)))
+        return len(ours)
+
+    def pending_buckets(self, limit: int) -> dict[int, int]:
+        """Rollup buckets to compute, the longest waiting first, with the version of their note."""
+        columns = table(PendingBucketRow).c
+        with self._reading() as connection:
+            rows = connection.execute(
+                select(columns.bucket_ns, columns.version).order_by(columns.noted_ns, columns.bucket_ns).limit(limit)
+            )
+            return {row.bucket_ns: row.version for row in rows}
+
+    def roll_up(self, bucket_ns: int, version: int) -> None:
+        """Compute one bucket whole from its calls. Read outside the write transaction, so that writers wait for the rows alone."""
+        pending, rollup = table(PendingBucketRow), table(RollupRow)
+        with self._reading() as connection:
+            rows = [dict(row) for row in connection.execute(_grouped(bucket_ns)).mappings()]
+        with self._engine.begin() as connection:
+            noted = connection.execute(select(pending.c.version).where(pending.c.bucket_ns == bucket_ns).with_for_update()).scalar()
+            if noted is None:  # another worker was faster, and what was read here may be older
+                return
+            connection.execute(delete(rollup).where(rollup.c.bucket_ns == bucket_ns))
+            if rows:
+                connection.execute(insert(rollup), rows)
+            connection.execute(delete(pending).where(pending.c.bucket_ns == bucket_ns, pending.c.version == version))
+
+    def prune_ancestry(self, before_ns: int, limit: int) -> int:
+        """Remove up to `limit` tree places received before a time that no call rests on. Returns how many."""
+        places = table(AncestryRow)
+        with self._engine.begin() as connection:
+            old = (
+                select(places.c.trace_id, places.c.span_id)
+                .where(places.c.kept.is_(False), places.c.received_ns < before_ns)
+                .limit(limit)
+            )
+            return connection.execute(delete(places).where(tuple_(places.c.trace_id, places.c.span_id).in_(old))).rowcount
+
+    def pending_count(self) -> int:
+        """How many traces and buckets are still to be worked on."""
+        with self._reading() as connection:
+            tables = (table(PendingTraceRow), table(PendingBucketRow))
+            return sum(connection.execute(select(func.count()).select_from(one)).scalar_one() for one in tables)
+
+    def mark_all_pending(self, after: bytes | None, limit: int, now_ns: int) -> tuple[bytes | None, int]:
+        """Note up to `limit` traces with tool spans, in order of id after one, for settling anew. Returns the last one and how many."""
+        columns = table(ToolSpanRow).c
+        query = select(columns.trace_id).distinct().order_by(columns.trace_id).limit(limit)
+        with self._engine.begin() as connection:
+            found = list(connection.execute(query if after is None else query.where(columns.trace_id > after)).scalars())
+            note_traces(connection, self._insert, found, now_ns)
+        return (found[-1] if found else None), len(found)
+
+    def _reading(self) -> Connection:
+        return self._engine.connect().execution_options(read_only=True)
+
+
+def _grouped(bucket_ns: int) -> Select[Any]:
+    """The rollup rows of one minute as a GROUP BY over call."""
+    call = table(CallRow).c
+    known = func.coalesce(call.duration_ns, 0)
+    failed = case((call.retryable.is_(True), "true"), (call.retryable.is_(False), "false"), else_="unknown")
+    dimensions = [
+        call.environment,
+        call.server,
+        call.client,
+        call.tool,
+        call.outcome,
+        func.coalesce(call.emptiness, "").label("emptiness"),
+        func.coalesce(call.category, "").label("category"),
+        case((call.outcome == "failure", failed), else_="").label("retryable"),
+        func.coalesce(call.channel, "").label("channel"),
+    ]
+    return (
+        select(
+            literal(bucket_ns, BigInteger).label("bucket_ns"),
+            *dimensions,
+            func.count().label("calls"),
+            func.count(call.duration_ns).label("timed"),
+            cast(func.sum(known), BigInteger).label("duration_sum_ns"),
+            func.max(known).label("duration_max_ns"),
+        )
+        .where(call.start_ns >= bucket_ns, call.start_ns < bucket_ns + MINUTE_NS)
+        .group_by(*dimensions)
+    )

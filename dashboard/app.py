@@ -1,0 +1,102 @@
+"""Puts the dashboard together: pages, headers that keep a hostile span from running anything, and errors as pages."""
+
+from collections.abc import Callable
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.responses import Response
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dashboard.assets import load_assets
+from dashboard.filters import FilterError
+from dashboard.pages import call, calls, files, health, overview, tool, tools
+from dashboard.site import Site, as_json, make_templates, page
+from schemas.database import newest_schema
+from schemas.settings import Settings
+
+# No script and no style sheet but our files; nothing from another host; nobody may frame us.
+# Plotly needs two exceptions, both for styles only. It sets style="" on the elements it draws: style-src-attr. And it makes one
+# empty <style> element that it fills through the CSSOM, which CSP does not restrict: the hash is that of the empty string, so any
+# <style> with text in it stays forbidden.
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "script-src 'self'",
+        "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
+        "style-src-attr 'unsafe-inline'",
+        "img-src 'self' data:",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+
+SECURITY_HEADERS = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+
+
+class SecurityHeaders:
+    """Middleware: every answer carries SECURITY_HEADERS, errors too."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on and add the headers to the answer."""
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(SECURITY_HEADERS)
+            await send(message)
+
+        await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
+
+
+def create_app(engine: Engine, settings: Settings, clock: Callable[[], int]) -> FastAPI:
+    """The dashboard over an open database. `clock` gives nanoseconds since the epoch. Only reads; never migrates."""
+    assets = load_assets()
+    # The interactive documentation of FastAPI loads scripts from a CDN: off. The description itself stays.
+    app = FastAPI(title="toolvitals", docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json")
+    app.state.site = Site(engine, settings, clock, assets, make_templates(assets), newest_schema())
+    for part in (overview, tools, tool, calls, call, health, files):
+        app.include_router(part.router)
+    app.add_exception_handler(FilterError, _bad_question)
+    app.add_exception_handler(StarletteHTTPException, _http_error)
+    app.add_exception_handler(SQLAlchemyError, _no_database)
+    app.add_middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)
+    app.add_middleware(SecurityHeaders)
+    return app
+
+
+def _answer(request: Request, status: int, title: str, problems: list[str]) -> Response:
+    if request.url.path.startswith("/api/"):
+        return as_json({"error": title, "problems": problems}, status)
+    return page(request, request.app.state.site, "error.html", status, title=title, problems=problems)
+
+
+async def _bad_question(request: Request, error: Exception) -> Response:
+    assert isinstance(error, FilterError)
+    return _answer(request, 400, "This address asks no valid question", error.problems)
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException | StarletteHTTPException)
+    titles = {404: "There is nothing here"}
+    return _answer(request, error.status_code, titles.get(error.status_code, "That did not work"), [str(error.detail)])
+
+
+async def _no_database(request: Request, error: Exception) -> Response:
+    hint = "Check that it runs, and that its schema is the newest: /readyz says which it has. “toolvitals up” brings it up to date."
+    return _answer(request, 503, "The database does not answer", [f"{type(error).__name__}. {hint}"])

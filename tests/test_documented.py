@@ -1,0 +1,115 @@
+"""What users meet is in the documentation: settings, commands, options, tables, attribute names, exported keys."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import typer
+import yaml
+
+from cli.main import app
+from schemas.calls import CATEGORIES, CHANNELS, EMPTINESS, OUTCOMES
+from schemas.export import RECORD_KEYS
+from schemas.settings import Settings
+from schemas.tables import SQLModel
+from schemas.vocabulary import ALIASES, CATEGORY_WORDS
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+SPANS = (ROOT / "docs" / "spans.md").read_text()
+INTERFACES = (ROOT / "docs" / "interfaces.md").read_text()
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
+DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Every command with the words that call it."""
+
+    def walk(words: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+        if hasattr(command, "commands"):
+            for name, child in command.commands.items():
+                yield from walk(f"{words} {name}", child)
+        else:
+            yield words, command
+
+    return walk("toolvitals", typer.main.get_command(app))
+
+
+COMMANDS = dict(commands())
+
+
+@pytest.mark.parametrize("name", Settings.model_fields)
+def test_readme_has_the_setting(name: str) -> None:
+    field = Settings.model_fields[name]
+    [row] = re.findall(rf"^\| `{name}` \|.*$", README, re.MULTILINE)
+    assert f"`TOOLVITALS_{name.upper()}`" in row
+    assert field.description is not None
+    assert field.description in row
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_command_is_documented(words: str) -> None:
+    assert f"`{words}" in README + OPERATIONS
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_command_has_help_with_an_example(words: str) -> None:
+    assert f"Example: {words}" in (COMMANDS[words].help or "")
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_every_option_has_help(words: str) -> None:
+    assert [option.name for option in COMMANDS[words].params if not getattr(option, "help", None)] == []
+
+
+@pytest.mark.parametrize("table", sorted(SQLModel.metadata.tables))
+def test_table_is_documented(table: str) -> None:
+    assert f"| `{table}` |" in INTERFACES
+
+
+@pytest.mark.parametrize("key", RECORD_KEYS)
+def test_exported_key_is_documented(key: str) -> None:
+    assert f"| `{key}` |" in INTERFACES
+
+
+@pytest.mark.parametrize("concept", ALIASES)
+def test_aliases_are_documented_in_their_order(concept: str) -> None:
+    [row] = re.findall(rf"^\| `{concept}` \|(.*)\|$", SPANS, re.MULTILINE)
+    assert tuple(re.findall(r"`([^`]+)`", row)) == ALIASES[concept]
+
+
+@pytest.mark.parametrize("word", CATEGORY_WORDS)
+def test_category_word_is_documented(word: str) -> None:
+    [row] = re.findall(rf"^\| `{CATEGORY_WORDS[word]}` \| (.*`{word}`.*)$", SPANS, re.MULTILINE)
+    assert row
+
+
+@pytest.mark.parametrize("word", [*OUTCOMES, *EMPTINESS, *CATEGORIES, *CHANNELS])
+def test_word_is_explained(word: str) -> None:
+    assert f"`{word}`" in SPANS
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_between_documents_lead_somewhere(document: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", document.read_text())
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def test_composition_runs_commands_that_exist() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    for service in services.values():
+        words = service["command"]
+        assert f"toolvitals {words[0]}" in COMMANDS
+        known = {option for parameter in COMMANDS[f"toolvitals {words[0]}"].params for option in parameter.opts}
+        assert {word.split("=")[0] for word in words if word.startswith("--")} <= known
+        variables = {name.removeprefix("TOOLVITALS_").lower() for name in service.get("environment", {})}
+        assert variables <= set(Settings.model_fields)
+
+
+def test_image_starts_a_command_that_exists() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    assert 'ENTRYPOINT ["toolvitals"]' in dockerfile
+    [command] = re.findall(r'^CMD \["(\w+)"', dockerfile, re.MULTILINE)
+    assert f"toolvitals {command}" in COMMANDS
