@@ -2,23 +2,18 @@
 
 import secrets
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import Connection, Engine, func, select, tuple_, update
 
-from collector.statements import adding, chunks, insert_for, note_traces, table
-from schemas.spans import Decoded, ToolSpan
+from collector.statements import Plain, adding, chunks, insert_for, table
+from schemas.spans import Ancestor, Decoded, ToolSpan
 from schemas.tables import AncestryRow, CounterRow, IntakeRow, MetaRow, RefusalRow, ToolSpanRow
 
 HOUR_NS = 3_600 * 10**9
 OTHER = "(other)"
 # Emitters (service, scope, version) that one hour tells apart; hostile names beyond it are counted together.
 MOST_EMITTERS = 1000
-
-# Fields in the order of the columns: dataclasses.astuple copies deeply, which the hot path cannot afford.
-_SPAN_VALUES = attrgetter(*(column.name for column in table(ToolSpanRow).columns))
-_PLACE_VALUES = attrgetter(*(column.name for column in table(AncestryRow).columns if column.name != "kept"))
 
 
 class Store:
@@ -27,20 +22,13 @@ class Store:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._insert = insert_for(engine)
-        mark = "%s" if engine.dialect.name == "postgresql" else "?"
-        # Plain text for the driver: the two statements of the hot path are not worth an expression tree for each batch.
-        spans, places = table(ToolSpanRow), table(AncestryRow)
-        names = ", ".join(column.name for column in spans.columns)
-        self._insert_spans = f"INSERT INTO tool_span ({names}) VALUES ({', '.join([mark] * len(spans.columns))}) ON CONFLICT (trace_id, span_id) DO NOTHING"
-        names = ", ".join(column.name for column in places.columns)
+        self._plain = Plain(engine)
+        places = [column.name for column in table(AncestryRow).columns]
         later = ("end_ns", "name", "error_type", "peer", "parent_span_id")
-        changed = ", ".join(
-            f"{c.name} = excluded.{c.name}" for c in places.columns if c.name not in ("trace_id", "span_id", "kept")
-        )
-        self._insert_places = (
-            f"INSERT INTO ancestry ({names}) VALUES ({', '.join([mark] * len(places.columns))}) ON CONFLICT (trace_id, span_id) "
-            f"DO UPDATE SET {changed} WHERE ({', '.join('excluded.' + name for name in later)})"
-            f" > ({', '.join('ancestry.' + name for name in later)})"
+        changed = ", ".join(f"{name} = excluded.{name}" for name in places if name not in ("trace_id", "span_id", "kept"))
+        self._later_place = (
+            f"ON CONFLICT (trace_id, span_id) DO UPDATE SET {changed} "
+            f"WHERE ({', '.join('excluded.' + name for name in later)}) > ({', '.join('ancestry.' + name for name in later)})"
         )
 
     def hash_key(self) -> bytes:
@@ -61,14 +49,12 @@ class Store:
         spans = [span for decoded in batch for span in decoded.tool_spans]
         places = [place for decoded in batch for place in decoded.ancestors]
         with self._engine.begin() as connection:
-            inserted = conflicting = 0
-            if spans:
-                inserted = connection.exec_driver_sql(self._insert_spans, list(map(_SPAN_VALUES, spans))).rowcount
-                if inserted < len(spans):
-                    conflicting = self._keep_winners(connection, spans)
-            if places:
-                connection.exec_driver_sql(self._insert_places, [(*_PLACE_VALUES(place), False) for place in places])
-            note_traces(connection, self._insert, {item.trace_id for item in (*spans, *places)}, now_ns)
+            inserted = self._plain.insert(connection, ToolSpanRow, spans, "ON CONFLICT (trace_id, span_id) DO NOTHING")
+            conflicting = self._keep_winners(connection, spans) if inserted < len(spans) else 0
+            # Of one row, one statement may change only one copy (PostgreSQL insists), so the later ones go alone.
+            for run in _runs_of_distinct(places):
+                self._plain.insert(connection, AncestryRow, [(*place, False) for place in run], self._later_place)
+            self._plain.note_traces(connection, {item.trace_id for item in spans} | {item.trace_id for item in places}, now_ns)
             counts = {
                 "received_spans": sum(decoded.received for decoded in batch),
                 "tool_spans": inserted,
@@ -93,14 +79,15 @@ class Store:
                 )
             )
             stored.update({(row[0], row[1]): (row[2], row[3], row[4]) for row in rows})
-        conflicting, winners = 0, {}
+        conflicting = 0
+        winners: dict[tuple[bytes, bytes], tuple[tuple[int, int, int], ToolSpan]] = {}
         for span in spans:
             key, rank = (span.trace_id, span.span_id), (span.end_ns, span.content_size, span.content_hash)
             conflicting += rank[2] != stored[key][2]
             if rank > (winners[key][0] if key in winners else stored[key]):
                 winners[key] = rank, span
         for span in (span for _, span in winners.values()):
-            values = {column.name: value for column, value in zip(columns, _SPAN_VALUES(span), strict=True)}
+            values = {column.name: value for column, value in zip(columns, span, strict=True)}
             connection.execute(
                 update(table(ToolSpanRow)).where(columns.trace_id == span.trace_id, columns.span_id == span.span_id).values(values)
             )
@@ -164,3 +151,16 @@ class Store:
             }
             statement = statement.on_conflict_do_update(index_elements=["reason", "service"], set_=changed)
             connection.execute(statement, [rows[key] for key in sorted(rows)])
+
+
+def _runs_of_distinct(places: Sequence[Ancestor]) -> list[list[Ancestor]]:
+    """The places in runs that name each span once: all firsts, all seconds…; nearly always one run."""
+    runs: list[list[Ancestor]] = []
+    seen: dict[tuple[bytes, bytes], int] = {}
+    for place in places:
+        nth = seen.get((place.trace_id, place.span_id), 0)
+        seen[(place.trace_id, place.span_id)] = nth + 1
+        if nth == len(runs):
+            runs.append([])
+        runs[nth].append(place)
+    return runs

@@ -5,11 +5,13 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Connection, Engine, Select, case, cast, delete, func, insert, literal, select, tuple_, update
 
-from collector.statements import adding, chunks, insert_for, note_traces, table
+from collector.statements import Plain, adding, chunks, insert_for, table
 from schemas.spans import Ancestor, ToolSpan
 from schemas.tables import AncestryRow, CallRow, PendingBucketRow, PendingTraceRow, RollupRow, ToolSpanRow
 
 MINUTE_NS = 60 * 10**9
+
+CallTuple = tuple[Any, ...]
 
 
 class WorkStore:
@@ -18,6 +20,7 @@ class WorkStore:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._insert = insert_for(engine)
+        self._plain = Plain(engine)
 
     def pending_traces(self, limit: int) -> dict[bytes, int]:
         """Traces to settle, the longest waiting first, with the version of their note."""
@@ -31,41 +34,41 @@ class WorkStore:
     def spans_of(self, trace_ids: Sequence[bytes]) -> dict[bytes, tuple[list[ToolSpan], list[Ancestor]]]:
         """All tool spans and tree places of some traces; traces without a tool span are left out."""
         found: dict[bytes, tuple[list[ToolSpan], list[Ancestor]]] = {}
-        spans, places = table(ToolSpanRow), table(AncestryRow)
         with self._reading() as connection:
             for ids in chunks(trace_ids):
-                for row in connection.execute(select(spans).where(spans.c.trace_id.in_(ids))):
+                query = self._plain.select_where_in(ToolSpanRow, "trace_id", len(ids))
+                for row in connection.exec_driver_sql(query, tuple(ids)):
                     found.setdefault(row[0], ([], []))[0].append(ToolSpan(*row))
-                wanted = [trace_id for trace_id in ids if trace_id in found]
-                columns = [column for column in places.c if column.name != "kept"]
-                for row in connection.execute(select(*columns).where(places.c.trace_id.in_(wanted))):
-                    found[row[0]][1].append(Ancestor(*row))
+                wanted = tuple(trace_id for trace_id in ids if trace_id in found)
+                if wanted:
+                    query = self._plain.select_where_in(AncestryRow, "trace_id", len(wanted), ", ".join(Ancestor._fields))
+                    for row in connection.exec_driver_sql(query, wanted):
+                        found[row[0]][1].append(Ancestor(*row))
         return found
 
-    def calls_of(self, trace_ids: Sequence[bytes]) -> dict[bytes, list[Mapping[str, Any]]]:
-        """The stored calls of some traces, as rows."""
-        found: dict[bytes, list[Mapping[str, Any]]] = {}
-        calls = table(CallRow)
+    def calls_of(self, trace_ids: Sequence[bytes]) -> dict[bytes, list[CallTuple]]:
+        """The stored calls of some traces, as tuples in the order of the table's columns."""
+        found: dict[bytes, list[CallTuple]] = {}
         with self._reading() as connection:
             for ids in chunks(trace_ids):
-                for row in connection.execute(select(calls).where(calls.c.trace_id.in_(ids))).mappings():
-                    found.setdefault(row["trace_id"], []).append(dict(row))
+                for row in connection.exec_driver_sql(self._plain.select_where_in(CallRow, "trace_id", len(ids)), tuple(ids)):
+                    found.setdefault(row[0], []).append(tuple(row))
         return found
 
     def settle(
         self,
         versions: Mapping[bytes, int],
         gone: Mapping[bytes, Sequence[bytes]],
-        written: Mapping[bytes, Sequence[Mapping[str, Any]]],
+        written: Mapping[bytes, Sequence[CallTuple]],
         kept: Mapping[bytes, Iterable[bytes]],
         buckets: Mapping[bytes, Iterable[int]],
         now_ns: int,
     ) -> int:
         """Write the calls of settled traces and take their notes off, in one transaction. All mappings are by trace id.
 
-        Of each trace the calls `gone` are removed, those `written` are stored (in place of an older form), the tree places `kept` are
-        marked, and the `buckets` (minutes) it touched are noted for the rollup. A trace whose note changed since `versions` was read is
-        left as it is: it has news, or another worker has settled it. Returns how many traces were settled.
+        Of each trace the calls `gone` (by call id) are removed, then those `written` stored, the tree places `kept` are marked, and
+        the `buckets` (minutes) it touched are noted for the rollup. A trace whose note changed since `versions` was read is left as
+        it is: it has news, or another worker has settled it. Returns how many traces were settled.
         """
         pending, calls, places = table(PendingTraceRow), table(CallRow), table(AncestryRow)
         with self._engine.begin() as connection:
@@ -79,10 +82,9 @@ class WorkStore:
                 ours += [row.trace_id for row in connection.execute(query) if row.version == versions[row.trace_id]]
             removed = [(trace_id, call_id) for trace_id in ours for call_id in gone.get(trace_id, ())]
             rows = [row for trace_id in ours for row in written.get(trace_id, ())]
-            for keys in chunks(removed + [(row["trace_id"], row["call_id"]) for row in rows]):
+            for keys in chunks(removed):
                 connection.execute(delete(calls).where(tuple_(calls.c.trace_id, calls.c.call_id).in_(keys)))
-            if rows:
-                connection.execute(insert(calls), rows)
+            self._plain.insert(connection, CallRow, rows)
             for keys in chunks([(trace_id, span_id) for trace_id in ours for span_id in kept.get(trace_id, ())]):
                 marked = update(places).where(tuple_(places.c.trace_id, places.c.span_id).in_(keys), places.c.kept.is_(False))
                 connection.execute(marked.values(kept=True))
@@ -135,12 +137,12 @@ class WorkStore:
             return sum(connection.execute(select(func.count()).select_from(one)).scalar_one() for one in tables)
 
     def mark_all_pending(self, after: bytes | None, limit: int, now_ns: int) -> tuple[bytes | None, int]:
-        """Note up to `limit` traces with tool spans, in order of id after one, for settling anew. Returns the last one and how many."""
+        """Note up to `limit` traces with tool spans, in order of id, for settling anew. Returns the last and how many."""
         columns = table(ToolSpanRow).c
         query = select(columns.trace_id).distinct().order_by(columns.trace_id).limit(limit)
         with self._engine.begin() as connection:
             found = list(connection.execute(query if after is None else query.where(columns.trace_id > after)).scalars())
-            note_traces(connection, self._insert, found, now_ns)
+            self._plain.note_traces(connection, found, now_ns)
         return (found[-1] if found else None), len(found)
 
     def _reading(self) -> Connection:

@@ -1,6 +1,7 @@
 """What a call is once understood: one logical execution of a tool, whatever number of spans told of it."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 OUTCOMES = ("success", "partial", "failure", "cancelled", "deferred")
 EMPTINESS = ("data", "empty", "unknown")
@@ -11,8 +12,7 @@ CHANNELS = ("tool", "protocol", "transport")
 SEVERITY = {"success": 0, "deferred": 1, "partial": 2, "cancelled": 3, "failure": 4}
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """What one tool span says of its call, kept with the call because spans are pruned earlier than calls."""
 
     span_id: bytes
@@ -30,8 +30,7 @@ class View:
     category_decided_by: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class FailedChild:
+class FailedChild(NamedTuple):
     """A failed span below a tool span: what a tool that answered all the same did not tell."""
 
     span_id: bytes

@@ -14,7 +14,7 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def open_database(url: str, *, busy_timeout_s: float = 5.0) -> Engine:
-    """Open the database at a SQLAlchemy URL. Makes the folder of a SQLite file. Raises SQLAlchemy's errors if it cannot be reached on first use."""
+    """Open the database at a SQLAlchemy URL; makes the folder of a SQLite file. Errors come on first use, as SQLAlchemy's."""
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
         return create_engine(parsed, pool_pre_ping=True)
@@ -74,7 +74,7 @@ class NewerSchema(Exception):
 
 
 def migrate(engine: Engine) -> None:
-    """Bring the database to the newest schema. Raises NewerSchema, with a hint, if the database knows a version that this program does not."""
+    """Bring the database to the newest schema. Raises NewerSchema, with a hint, if it was written by a newer program."""
     current = schema_of(engine)
     known = {script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()}
     if current is not None and current not in known:

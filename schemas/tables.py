@@ -37,7 +37,7 @@ class ToolSpanRow(SQLModel, table=True):
 
 
 class AncestryRow(SQLModel, table=True):
-    """The place in the tree of a span that is no tool span. Pruned after the late-arrival window unless `kept`: a call rests on it."""
+    """The place in the tree of a span that is no tool span. Pruned by age unless a call rests on it (`kept`)."""
 
     __tablename__ = "ancestry"
 
@@ -63,7 +63,7 @@ class AncestryRow(SQLModel, table=True):
 
 
 class PendingTraceRow(SQLModel, table=True):
-    """Work list of the worker: traces with spans that no call counts yet. `version` grows with every change, so none is taken off unseen."""
+    """Work list of the worker: traces with news. `version` grows with each, so none is taken off unseen."""
 
     __tablename__ = "pending_trace"
 
@@ -131,7 +131,7 @@ class CallRow(SQLModel, table=True):
 
 
 class RollupRow(SQLModel, table=True):
-    """Additive measures of the calls that start in one bucket; '' where a dimension does not apply. Always equal to a GROUP BY over call."""
+    """Additive measures of the calls that start in one minute, equal to a GROUP BY over call; '' where none applies."""
 
     __tablename__ = "rollup"
 
@@ -181,7 +181,7 @@ class RefusalRow(SQLModel, table=True):
 
 
 class CounterRow(SQLModel, table=True):
-    """Totals since the database was made: received_spans, tool_spans, ignored_spans, refused_spans, duplicate_spans, conflicting_spans."""
+    """Totals since the database was made: received_, tool_, ignored_, refused_, duplicate_ and conflicting_spans."""
 
     __tablename__ = "counter"
 

@@ -1,10 +1,10 @@
-"""Names on the wire: span attributes with their aliases, and the words for categories and success. One ordered list a concept, the first present wins."""
+"""Names on the wire: span attributes with their aliases (of each concept the first present wins), and words."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-# Concept -> attribute names, strongest first. The sources are the OpenTelemetry conventions for GenAI and MCP, and what emitters send.
+# Concept -> attribute names, strongest first: the OpenTelemetry conventions for GenAI and MCP, and what emitters send.
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         # The tool that is called.
@@ -190,7 +190,7 @@ class Hit(NamedTuple):
 
 
 def lexicon(more: Mapping[str, tuple[str, ...]]) -> dict[str, Hit]:
-    """Attribute name -> concept and rank, with the user's aliases before the built-in ones. Raises ValueError for a concept that is not known."""
+    """Attribute name -> concept and rank, the user's aliases before the built-in ones. Raises ValueError for an unknown concept."""
     unknown = sorted(set(more) - set(ALIASES))
     if unknown:
         raise ValueError(f"aliases: no concept named {', '.join(unknown)}; known are {', '.join(ALIASES)}")

@@ -19,7 +19,7 @@ DEFERRED_TYPES = frozenset({"input_required", "task"})
 ENVELOPE_KEYS = frozenset({"kwargs", "input", "inputs", "input_str", "tags", "metadata"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Seen:
     """What a result is under its wrappers: text or a value (`visible` False if the emitter wrote no value), and what they say."""
 
@@ -113,30 +113,28 @@ def _see_result(value: dict[str, Any], depth: int) -> Seen:
     seen = _see_blocks(content, depth) if isinstance(content, list) else see(content, depth + 1)
     if structured is not None:
         # The structured form is the value itself; the text blocks repeat it for models. Both may carry the error body.
-        inner = _see_payload(structured) if isinstance(structured, dict) else Seen(value=structured)
-        seen = replace(
-            inner,
-            error=inner.error or seen.error,
-            partial=inner.partial or seen.partial,
-            value=seen.value if inner.error is None and seen.error is not None else inner.value,
-        )
+        text, seen = seen, _see_payload(structured) if isinstance(structured, dict) else Seen(value=structured)
+        if seen.error is None and text.error is not None:
+            seen.value, seen.error = text.value, text.error
+        seen.partial = seen.partial or text.partial
     meta = value.get("_meta", value.get("meta"))
     failure = meta.get(TOOL_FAILURE_META) if isinstance(meta, dict) else None
     if isinstance(failure, dict):
-        return replace(seen, error=error_body(failure, "tool_failure"))
+        seen.error = error_body(failure, "tool_failure")
+        return seen
     said = value.get("isError", value.get("is_error"))
     if truth(said) or value.get("status") == "error":
         return _failed(seen, "is_error" if truth(said) else "status")
-    deferred = str(value.get("resultType", value.get("result_type"))) in DEFERRED_TYPES
-    return replace(seen, deferred=deferred or seen.deferred, denies_error=said is not None)
+    seen.deferred = seen.deferred or str(value.get("resultType", value.get("result_type"))) in DEFERRED_TYPES
+    seen.denies_error = said is not None
+    return seen
 
 
 def _see_jsonrpc(value: dict[str, Any], depth: int) -> Seen:
     error = value.get("error")
     if isinstance(error, dict):
         body = error_body(error, "jsonrpc")
-        code = error.get("code")
-        return Seen(value=body.message, error=replace(body, code=code if isinstance(code, int) else None))
+        return Seen(value=body.message, error=body)
     return see(value["result"], depth + 1) if "result" in value else Seen(visible=False)
 
 
@@ -146,7 +144,8 @@ def _see_blocks(blocks: list[Any], depth: int) -> Seen:
         return Seen(value=[], blocks=True)
     inner = [_see_block(block, depth) for block in blocks]
     if len(inner) == 1:
-        return replace(inner[0], blocks=True)
+        inner[0].blocks = True
+        return inner[0]
     error = next((one.error for one in inner if one.error), None)
     texts = [one.value for one in inner if isinstance(one.value, str)]
     full = [one for one in inner if not (isinstance(one.value, str) and blank_text(one.value))]
@@ -177,10 +176,12 @@ def _failed(seen: Seen, by: str) -> Seen:
     if seen.error is not None:
         return seen
     if isinstance(seen.value, dict):
-        return replace(seen, error=error_body(seen.value, by))
+        seen.error = error_body(seen.value, by)
+        return seen
     text = seen.value if isinstance(seen.value, str) else None
-    body = embedded_body(text) if text else None
-    return replace(seen, error=replace(body, by=by) if body else ErrorBody(by=by, message=text))
+    seen.error = (embedded_body(text) if text else None) or ErrorBody(by=by, message=text)
+    seen.error = replace(seen.error, by=by)
+    return seen
 
 
 def arguments_value(value: Any) -> Any:

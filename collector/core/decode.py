@@ -1,8 +1,8 @@
 """From an OTLP request to tool spans, the tree places of other spans, and the reasons for refusing some."""
 
 from collections.abc import Mapping
-from hashlib import blake2b
 from typing import Any, Protocol
+from zlib import crc32
 
 import orjson
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -16,7 +16,7 @@ from schemas.vocabulary import ALIASES, UNKNOWN_SERVICE, lexicon
 
 LARGEST_NS = 2**63 - 1
 STATUS_ERROR = 2
-NO_PARENT = b""
+NO_TRACE, NO_SPAN = bytes(16), bytes(8)
 # Which attributes tell where a non-tool span went.
 PEER_KEYS = ("server.address", "peer.service", "net.peer.name", "url.full", "db.system.name", "db.system")
 RESULT_ON_OTHER_SPANS = "mcp.response.value"
@@ -72,7 +72,7 @@ class Decoder:
             environment = self._name(str(next((resource[key] for key in ALIASES["environment"] if resource.get(key)), "")))
             for scope_spans in resource_spans.scope_spans:
                 scope, version = self._name(scope_spans.scope.name), self._name(scope_spans.scope.version)
-                origin = f"{service}\0{environment}\0{scope}\0{version}\0".encode()
+                origin = crc32(f"{service}\0{environment}\0{scope}\0{version}\0".encode())
                 tools, skewed, ignored, sample = 0, 0, 0, ""
                 for span in scope_spans.spans:
                     received += 1
@@ -110,7 +110,7 @@ class Decoder:
                             version,
                             evidence,
                             len(content),
-                            int.from_bytes(blake2b(content, key=origin[:64], digest_size=8).digest(), "big", signed=True),
+                            crc32(content, origin),
                         )
                     )
                 if tools or ignored:
@@ -122,9 +122,10 @@ class Decoder:
 
     def _refusal(self, span: Span, received_ns: int) -> str | None:
         """Why a span cannot be taken, or None."""
-        if len(span.trace_id) != 16 or not any(span.trace_id):
+        trace_id, span_id = span.trace_id, span.span_id
+        if len(trace_id) != 16 or trace_id == NO_TRACE:
             return "trace id is not 16 bytes, or all zeros"
-        if len(span.span_id) != 8 or not any(span.span_id):
+        if len(span_id) != 8 or span_id == NO_SPAN:
             return "span id is not 8 bytes, or all zeros"
         start = span.start_time_unix_nano
         if not start:

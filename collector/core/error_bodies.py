@@ -60,9 +60,11 @@ def error_body(value: dict[str, Any], by: str) -> ErrorBody:
     if wait is None and isinstance(seconds, int | float) and not isinstance(seconds, bool):
         wait = seconds * 1000
     attempted = first(value, ATTEMPTED_KEYS)
+    code = value.get("code")
     category = first(value, CATEGORY_KEYS)
     return ErrorBody(
         by=by,
+        code=code if by == "jsonrpc" and isinstance(code, int) else None,
         category=category if isinstance(category, str) else None,
         retryable=boolean(first(value, RETRYABLE_KEYS)),
         message=_text(first(value, MESSAGE_KEYS)),

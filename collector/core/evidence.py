@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import orjson
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from collector.core.bodies import arguments_value, emptiness_of_seen, keyed_hash, see
+from collector.core.bodies import arguments_value, emptiness_of_seen, keyed_hash, parsed, see
 from collector.core.emptiness import item_count
 from collector.core.error_bodies import boolean, embedded_body
 from collector.core.hints import category_hint
@@ -23,7 +23,10 @@ PAYLOAD_KEY = re.compile(
     re.DOTALL,
 )
 KEPT_ALL_THE_SAME = frozenset({"error.message", "exception.message", "langfuse.observation.status_message", "logfire.msg"})
+PAYLOAD_CONCEPTS = frozenset({"arguments", "result"})
+FAILURE_CONCEPTS = frozenset({"is_error", "is_success", "category", "error_type"})
 MOST_EVENTS = 8
+MOST_REMEMBERED = 4096
 # Of a result that did not fail only short texts are searched for words of failure: they matter if another view failed.
 LONGEST_HINT = 2000
 TRACEBACK = "Traceback (most recent call last)"
@@ -31,56 +34,81 @@ TRACEBACK = "Traceback (most recent call last)"
 
 @dataclass(frozen=True, slots=True)
 class EvidenceOptions:
-    """Settings that evidence depends on; lengths in characters."""
+    """Settings that evidence depends on; lengths in characters. `dispositions` remembers what is done with each attribute name."""
 
     lexicon: Mapping[str, Hit]
     value_length: int
     body_length: int
     payloads: str
     hash_key: bytes
+    dispositions: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+
+def disposition(key: str, options: EvidenceOptions) -> tuple[str, int]:
+    """What is done with an attribute: its concept and rank, or ("kept", 0), or ("payload", 0) if it is left out."""
+    hit = options.lexicon.get(key)
+    if hit is not None:
+        found = (hit.concept, hit.rank)
+    else:
+        found = ("payload", 0) if PAYLOAD_KEY.fullmatch(key) and key not in KEPT_ALL_THE_SAME else ("kept", 0)
+    # Names are few in real life; a sender of endless new ones only loses the memory's help.
+    if len(options.dispositions) < MOST_REMEMBERED:
+        options.dispositions[key] = found
+    return found
 
 
 def evidence_of(span: Span, attributes: Mapping[str, Any], tool: str, options: EvidenceOptions) -> str:
     """The JSON text that is stored for a tool span (schemas/spans.py says what it holds)."""
     kept: dict[str, Any] = {}
-    payloads: dict[str, tuple[int, Any]] = {}
-    failing = span.status.code == STATUS_ERROR
-    for key, value in attributes.items():
-        hit = options.lexicon.get(key)
-        if hit is not None:
-            concept, rank = hit
-            if concept in ("arguments", "result"):
-                if concept not in payloads or rank < payloads[concept][0]:
-                    payloads[concept] = rank, value
-                continue
-            failing = failing or _tells_failure(concept, value)
-        elif PAYLOAD_KEY.fullmatch(key) and key not in KEPT_ALL_THE_SAME:
-            continue
-        kept[key] = short(value, options.value_length)
     evidence: dict[str, Any] = {"tool": tool, "attributes": kept}
-    events = _events(span, payloads, options) if span.events else []
+    payloads: dict[str, tuple[int, Any]] = {}
+    status = span.status
+    failing = status.code == STATUS_ERROR
+    remembered, limit = options.dispositions, options.value_length
+    for key, value in attributes.items():
+        concept, rank = remembered.get(key) or disposition(key, options)
+        if concept == "payload":
+            continue
+        if concept in PAYLOAD_CONCEPTS:
+            if concept not in payloads or rank < payloads[concept][0]:
+                payloads[concept] = rank, value
+            continue
+        if concept in FAILURE_CONCEPTS:
+            failing = failing or _tells_failure(concept, value)
+        kept[key] = value if type(value) is str and len(value) <= limit else short(value, limit)
+    events = _events(span, payloads, options) if span.events else None
     if events:
         evidence["events"] = events
         failing = True
-    if span.status.message:
-        evidence["status_message"] = short(_without_traceback(span.status.message), options.value_length)
-    learned: tuple[str, ...] = ()
-    if "arguments" in payloads:
-        arguments = arguments_value(payloads["arguments"][1])
-        evidence["arguments"] = {"hash": keyed_hash(arguments, options.hash_key), "size": _size(payloads["arguments"][1])}
-        if suspicious(str(payloads["arguments"][1])):
-            learned = secrets_in(arguments)
-    if "result" in payloads:
-        evidence["result"] = facts = result_facts(payloads["result"][1], options, failing=failing)
-        failing = failing or "error" in facts
-    if payloads and (options.payloads == "always" or (options.payloads == "on_failure" and failing)):
-        evidence["payloads"] = {
-            concept: short(masked(text_of(value), learned), options.value_length) for concept, (_, value) in payloads.items()
-        }
+    if status.message:
+        evidence["status_message"] = short(_without_traceback(status.message), limit)
+    learned = _add_payload_facts(evidence, payloads, failing, options) if payloads else ()
     text = dumped(evidence)
     if learned or suspicious(text):
         text = dumped(masked(evidence, learned))
     return dumped(without_nul(evidence)) if "\\u0000" in text else text
+
+
+def _add_payload_facts(
+    evidence: dict[str, Any], payloads: Mapping[str, tuple[int, Any]], failing: bool, options: EvidenceOptions
+) -> tuple[str, ...]:
+    """Put the facts of arguments and result into the evidence. Returns the secrets that the arguments hold."""
+    learned: tuple[str, ...] = ()
+    if "arguments" in payloads:
+        given = payloads["arguments"][1]
+        arguments = arguments_value(given)
+        evidence["arguments"] = {"hash": keyed_hash(arguments, options.hash_key), "size": _size(given)}
+        if suspicious(text_of(given)):
+            learned = secrets_in(arguments)
+    if "result" in payloads:
+        evidence["result"] = facts = result_facts(payloads["result"][1], options, failing=failing)
+        failing = failing or "error" in facts
+    if options.payloads == "always" or (options.payloads == "on_failure" and failing):
+        evidence["payloads"] = {
+            concept: short(text_of(masked(parsed(value) if isinstance(value, str) else value, learned)), options.value_length)
+            for concept, (_, value) in payloads.items()
+        }
+    return learned
 
 
 def result_facts(value: Any, options: EvidenceOptions, *, failing: bool) -> dict[str, Any]:
@@ -172,8 +200,8 @@ def text_of(value: Any) -> str:
 
 
 def dumped(value: Any) -> str:
-    """Compact JSON text; integers beyond 64 bits and other strangers as text."""
-    return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    """Compact JSON text; strangers as text."""
+    return orjson.dumps(value, default=str).decode()
 
 
 def without_nul(value: Any) -> Any:

@@ -1,15 +1,14 @@
 """From the tool spans of a trace to calls: one execution is one call, in any order of arrival."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import orjson
-
 from collector.core.categories import evidence_for
 from collector.core.classify import classify, emptiness_in, failure, message
+from collector.core.places import carried_results, failed_children, kept_places, resolver
 from collector.core.reading import Reading, read
-from collector.core.tree import AGENT_LAYER, SERVER_LAYER, Node, groups, grow, nearest
+from collector.core.tree import AGENT_LAYER, SERVER_LAYER, Node, groups, grow
 from schemas.calls import SEVERITY, Call, FailedChild, View
 from schemas.spans import Ancestor, ToolSpan, Verdict
 from schemas.vocabulary import UNNAMED_TOOL, Hit
@@ -36,76 +35,22 @@ def fold(
     skew_ns: int = 600 * 10**9,
 ) -> Folded:
     """The calls of one trace. `spans` and `ancestors` are all that is known of it; the answer does not depend on their order."""
-    tree = {ancestor.span_id: ancestor for ancestor in ancestors}
     spans = list(spans)
-    carried = _carried(spans, tree)
-    nodes = grow((read(span, lexicon, tuple(carried.get(span.span_id, ()))) for span in spans), tree)
-    children = _failed_children(nodes, tree)
-    kept = {span_id for node in nodes if node.outer is not None for span_id in node.passed}
+    places = {place.span_id: place for place in ancestors}
+    carried = carried_results((span.span_id for span in spans), places)
+    nodes = grow(
+        (read(span, lexicon, tuple(carried.get(span.span_id, ()))) for span in spans), lambda found: resolver(found, places)
+    )
+    if not places:
+        children, kept = {}, frozenset[bytes]()
+    else:
+        above = resolver({node.reading.span.span_id: node for node in nodes}, places)
+        children, kept = failed_children(places, above), kept_places(nodes, places, above)
     calls: list[Call] = []
     for group in groups(nodes):
-        found = [child for node in group for child in children.get(node.reading.span.span_id, ())]
-        calls.append(_merge(group, found, disabled, skew_ns))
-    by_span = {view.span_id: call for call in calls for view in call.views}
-    for place in tree.values():
-        above, passed = nearest(place.parent_span_id, _by_id(nodes), tree)
-        if above is not None and (place.failed or place.evidence is not None or _recovers(place, children)):
-            kept.update((place.span_id, *passed))
-    return Folded(tuple(_declared_chain(call, by_span) for call in calls), frozenset(kept))
-
-
-def _by_id(nodes: Iterable[Node]) -> dict[bytes, Node]:
-    return {node.reading.span.span_id: node for node in nodes}
-
-
-def _carried(spans: Iterable[ToolSpan], tree: Mapping[bytes, Ancestor]) -> dict[bytes, list[Mapping[str, Any]]]:
-    """Facts of results that non-tool spans carry, by the nearest tool span above them, in order of start."""
-    ids = {span.span_id for span in spans}
-    found: dict[bytes, list[Mapping[str, Any]]] = {}
-    for place in sorted(tree.values(), key=lambda one: (one.start_ns, one.span_id)):
-        if place.evidence is None:
-            continue
-        above, seen = place.parent_span_id, set()
-        while above is not None and above not in ids and above in tree and above not in seen:
-            seen.add(above)
-            above = tree[above].parent_span_id
-        if above in ids and above is not None:
-            found.setdefault(above, []).append(orjson.loads(place.evidence))
-    return found
-
-
-def _failed_children(nodes: list[Node], tree: Mapping[bytes, Ancestor]) -> dict[bytes, list[FailedChild]]:
-    """Failed non-tool spans by the nearest tool span above them, in order of start."""
-    by_id = _by_id(nodes)
-    found: dict[bytes, list[FailedChild]] = {}
-    siblings: dict[bytes | None, list[Ancestor]] = {}
-    for place in tree.values():
-        siblings.setdefault(place.parent_span_id, []).append(place)
-    for place in sorted(tree.values(), key=lambda one: (one.start_ns, one.span_id)):
-        if not place.failed:
-            continue
-        above, _ = nearest(place.parent_span_id, by_id, tree)
-        if above is None:
-            continue
-        recovered = any(
-            not other.failed and (other.start_ns, other.span_id) > (place.start_ns, place.span_id) and _same_work(place, other)
-            for other in siblings[place.parent_span_id]
-        )
-        found.setdefault(above.reading.span.span_id, []).append(
-            FailedChild(place.span_id, place.name, place.service, place.error_type, place.http_status, place.peer, recovered)
-        )
-    return found
-
-
-def _same_work(one: Ancestor, other: Ancestor) -> bool:
-    return one.name == other.name and one.peer == other.peer
-
-
-def _recovers(place: Ancestor, children: Mapping[bytes, list[FailedChild]]) -> bool:
-    """Whether a span that did not fail is what makes a failed sibling recovered."""
-    return any(
-        child.recovered and child.name == place.name and child.peer == place.peer for line in children.values() for child in line
-    )
+        below = [child for node in group for child in children.get(node.reading.span.span_id, ())]
+        calls.append(_merge(group, below, disabled, skew_ns))
+    return Folded(tuple(_with_declared_chains(calls)), kept)
 
 
 def _merge(group: list[Node], children: list[FailedChild], disabled: Collection[str], skew_ns: int) -> Call:
@@ -126,8 +71,8 @@ def _merge(group: list[Node], children: list[FailedChild], disabled: Collection[
     if any(node.reading.span.start_ns > node.reading.span.received_ns + skew_ns for node in group):
         flags.add("clock_skew")
     readings = [node.reading for node in group]
-    attempt = _first(reading.attempt for reading in readings)
-    retry_of = _first(_span_id(reading.text.get("retry_of")) for reading in readings)
+    attempt = _known(readings, "attempt")
+    retry_of = _span_id(_said(readings, "retry_of"))
     retried = retry_of is not None or (attempt is not None and attempt > 1)
     return Call(
         trace_id=span.trace_id,
@@ -136,7 +81,7 @@ def _merge(group: list[Node], children: list[FailedChild], disabled: Collection[
         end_ns=span.end_ns if span.end_ns >= span.start_ns else None,
         duration_ns=duration(span),
         server_duration_ns=duration(server.reading.span) if server is not None else None,
-        environment=_first(node.reading.span.environment or None for node in reversed(group)) or "",
+        environment=next((reading.span.environment for reading in reversed(readings) if reading.span.environment), ""),
         server=_server(group, server),
         client=span.service if outer.layer != SERVER_LAYER else "",
         tool=outer.reading.tool or UNNAMED_TOOL,
@@ -158,7 +103,7 @@ def _merge(group: list[Node], children: list[FailedChild], disabled: Collection[
         chain_id=None,
         retry_of=retry_of,
         retry_after_ms=_first(_retry_after(reading) for reading in readings),
-        arguments_hash=_first(reading.arguments_hash for reading in readings),
+        arguments_hash=_known(readings, "arguments_hash"),
         result_hash=_first(facts.get("hash") for reading in readings for facts in reading.results),
         parent_span_id=span.parent_span_id,
         flags=tuple(sorted(flags)),
@@ -225,12 +170,12 @@ def _timing_flags(group: list[Node], verdicts: list[Verdict], server: Node, merg
 
 def _server(group: list[Node], server: Node | None) -> str:
     """The MCP server: its name if any view tells it, else the service of its own span, else the address that the client called."""
-    named = _first(node.reading.text.get("server") or None for node in reversed(group))
-    if named is not None:
-        return str(named)
+    named = _said([node.reading for node in reversed(group)], "server")
+    if named:
+        return named
     if server is not None:
         return server.reading.span.service
-    return str(_first(node.reading.text.get("server_address") or None for node in group) or "")
+    return _said([node.reading for node in group], "server_address") or ""
 
 
 def _view(node: Node, verdict: Verdict) -> View:
@@ -273,16 +218,33 @@ def _span_id(text: str | None) -> bytes | None:
     return found if len(found) == 8 else None
 
 
-def _declared_chain(call: Call, by_span: Mapping[bytes, Call]) -> Call:
-    """Name the chain of a call that says which attempt it repeats: by the first attempt that is known."""
-    seen = {call.call_id}
-    first = call
-    while first.retry_of is not None and first.retry_of in by_span and by_span[first.retry_of].call_id not in seen:
-        first = by_span[first.retry_of]
-        seen.add(first.call_id)
-    if first is call:
-        return call
-    return replace(call, chain_id=f"{first.trace_id.hex()}-{first.call_id.hex()}")
+def _with_declared_chains(calls: list[Call]) -> Iterator[Call]:
+    """The calls, those that say which attempt they repeat with their chain: it is named by the first attempt that is known."""
+    by_span = {view.span_id: call for call in calls for view in call.views} if any(call.retry_of for call in calls) else {}
+    for call in calls:
+        first, seen = call, {call.call_id}
+        while first.retry_of in by_span and by_span[first.retry_of].call_id not in seen:
+            first = by_span[first.retry_of]
+            seen.add(first.call_id)
+        yield call if first is call else replace(call, chain_id=f"{first.trace_id.hex()}-{first.call_id.hex()}")
+
+
+def _said(readings: Iterable[Reading], concept: str) -> str | None:
+    """What the first view that knows says of a concept."""
+    for reading in readings:
+        said = reading.text.get(concept)
+        if said:
+            return said
+    return None
+
+
+def _known(readings: Iterable[Reading], name: str) -> Any:
+    """The first known value of a field."""
+    for reading in readings:
+        value = getattr(reading, name)
+        if value is not None:
+            return value
+    return None
 
 
 def _first(values: Iterable[Any]) -> Any:

@@ -118,6 +118,7 @@ def _value(target: Any, given: Any, where: str, depth: int) -> None:
         return
     if not isinstance(given, dict):
         raise Wrong(f'{where}: a value is not an object such as {{"stringValue": "…"}}')
+    target.SetInParent()  # an empty value is not an absent one
     for key, value in given.items():
         if value is None:
             continue
@@ -133,7 +134,7 @@ def _value(target: Any, given: Any, where: str, depth: int) -> None:
             case "bytesValue" | "bytes_value":
                 target.bytes_value = _bytes(value, f"{where}: bytesValue")
             case "arrayValue" | "array_value":
-                target.array_value.SetInParent()  # an empty list is not an absent one
+                target.array_value.SetInParent()
                 for one in _nested(value, where, depth):
                     _value(target.array_value.values.add(), one, where, depth + 1)
             case "kvlistValue" | "kvlist_value":

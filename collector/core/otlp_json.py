@@ -82,6 +82,8 @@ def _resource_spans(request: ExportTraceServiceRequest, given: Mapping[str, Any]
     try:
         target.schema_url = text(get(given, "schemaUrl", "schema_url"), "schemaUrl")
         resource = _object(given.get("resource"), f"{where}.resource")
+        if given.get("resource") is not None:
+            target.resource.SetInParent()  # an empty object is not an absent one
         attributes(target.resource.attributes, resource.get("attributes"), "resource.attributes")
     except Wrong as error:
         wrong = error
@@ -98,6 +100,8 @@ def _scope_spans(resource_spans: Any, given: Mapping[str, Any], where: str, wron
     try:
         target.schema_url = text(get(given, "schemaUrl", "schema_url"), "schemaUrl")
         scope = _object(given.get("scope"), f"{where}.scope")
+        if given.get("scope") is not None:
+            target.scope.SetInParent()
         target.scope.name = text(scope.get("name"), "scope.name")
         target.scope.version = text(scope.get("version"), "scope.version")
         attributes(target.scope.attributes, scope.get("attributes"), "scope.attributes")
@@ -143,6 +147,7 @@ def _span(target: Any, given: Any) -> None:
     if status is not None:
         if not isinstance(status, dict):
             raise Wrong("status is not an object")
+        target.status.SetInParent()
         target.status.code = enum(status.get("code"), "status.code", STATUS_CODES)
         target.status.message = text(status.get("message"), "status.message")
 

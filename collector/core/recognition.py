@@ -34,8 +34,11 @@ def tool_of(name: str, attributes: Mapping[str, Any], tool_keys: tuple[str, ...]
 
     `attributes` are plain values; `tool_keys` the attributes that name a tool, strongest first.
     """
-    if name in NEVER or name.startswith("ResponseStreamWriter"):
+    if name in NEVER:
         return None
+    # What most emitters send, told by two look-ups.
+    if attributes.get("mcp.method.name") == "tools/call" and tool_keys[0] in attributes:
+        return component_name(str(attributes[tool_keys[0]])) or UNNAMED_TOOL
     markers = [key for key, value in TOOL_MARKERS.items() if _says(attributes.get(key), value)]
     if name == VERCEL_TOOL_CALL or attributes.get("ai.operationId") == VERCEL_TOOL_CALL:
         markers.append("ai.operationId")

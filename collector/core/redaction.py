@@ -7,8 +7,8 @@ MASK = "[redacted]"
 
 # Cheap test on lower-cased text: without one of these there is nothing that the patterns below could find.
 HINTS = (
-    "api_key", "apikey", "api-key", "access_key", "accesskey", "private_key", "secret", "passw", "token", "bearer ", "basic ",
-    "authoriz", "credential", "cookie", "sk_", "sk-", "pk_live", "ghp_", "gho_", "github_pat_", "xox", "akia", "eyj", "://",
+    "token", "secret", "passw", "authoriz", "credential", "cookie", "api", "_key", "accesskey", "bearer ", "basic ",
+    "sk_", "sk-", "pk_", "rk_", "gh", "xox", "akia", "eyj", "://",
 )  # fmt: skip
 
 _WORDS = (
@@ -36,7 +36,10 @@ _USERINFO = re.compile(r"(://)[^/\s:@]+:[^/\s@]+@")
 def suspicious(text: str) -> bool:
     """Whether a text may hold a secret, told in a microsecond."""
     lowered = text.lower()
-    return any(hint in lowered for hint in HINTS)
+    for hint in HINTS:  # a plain loop: this runs for every span, and a generator costs more than the searches  # noqa: SIM110
+        if hint in lowered:
+            return True
+    return False
 
 
 def masked_text(text: str, learned: tuple[str, ...] = ()) -> str:

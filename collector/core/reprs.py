@@ -11,8 +11,8 @@ MOST_NESTED = 40
 # `meta=None content=[…] isError=True`: how pydantic prints a model, without its class and with spaces for commas.
 _PRINTED = re.compile(r"(?:meta|_meta|content|structuredContent|structured_content|isError|is_error)=")
 _FIELDS = re.compile(
-    r"(?<!,) (?=(?:meta|_meta|content|structuredContent|structured_content|isError|is_error|resultType|result_type|additional_kwargs"
-    r"|response_metadata|name|id|tool_call_id|artifact|status|type)=)"
+    r"(?<!,) (?=(?:meta|_meta|content|structuredContent|structured_content|isError|is_error|resultType|result_type"
+    r"|additional_kwargs|response_metadata|name|id|tool_call_id|artifact|status|type)=)"
 )
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*\(\s*\w+\s*=")
 # A repr that shows a class and an address, or a placeholder, but no value: `<… object at 0x…>`.

@@ -1,10 +1,9 @@
 """The tree of one trace: which tool span stands under which, in which layer, and which of them are one execution."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from collector.core.reading import Reading
-from schemas.spans import Ancestor
 
 INTERNAL, SERVER, CLIENT, PRODUCER, CONSUMER = 1, 2, 3, 4, 5
 # From the outside in: the agent's own span, the client's request, the server's handling.
@@ -14,11 +13,10 @@ ORDER = {AGENT_LAYER: 0, CLIENT_LAYER: 1, SERVER_LAYER: 2}
 
 @dataclass(slots=True)
 class Node:
-    """One tool span in the tree: its nearest tool-span ancestor, the non-tool spans passed on the way, its layer, its children."""
+    """One tool span in the tree: its nearest tool-span ancestor, its layer, its children; `outer` is the view it is folded into."""
 
     reading: Reading
     parent: "Node | None" = None
-    passed: tuple[bytes, ...] = ()
     layer: str = ""
     children: list["Node"] = field(default_factory=list)
     outer: "Node | None" = None
@@ -29,17 +27,26 @@ class Node:
         return self.reading.span.start_ns, self.reading.span.span_id
 
 
-def grow(readings: Iterable[Reading], ancestors: Mapping[bytes, Ancestor]) -> list[Node]:
-    """The nodes of one trace with parents, layers and folding resolved, in order of start."""
+Resolve = Callable[[Mapping[bytes, Node]], Callable[[bytes | None], Node | None]]
+
+
+def grow(
+    readings: Iterable[Reading], resolve: Callable[[Mapping[bytes, Node]], Callable[[bytes | None], Node | None]]
+) -> list[Node]:
+    """The nodes of one trace with parents, layers and folding resolved, in order of start.
+
+    `resolve` makes, of the nodes by span id, a function from a span id to the nearest node at or above it.
+    """
     nodes = {reading.span.span_id: Node(reading) for reading in readings}
-    for node in nodes.values():
-        above, passed = nearest(node.reading.span.parent_span_id, nodes, ancestors)
-        if above is not None and not _above(above, node):
-            node.parent, node.passed = above, passed
-            above.children.append(node)
+    above = resolve(nodes)
     ordered = sorted(nodes.values(), key=lambda node: node.order)
+    for node in ordered:
+        node.parent = above(node.reading.span.parent_span_id)
+    _cut_circles(ordered)
     done: set[int] = set()
     for node in ordered:
+        if node.parent is not None:
+            node.parent.children.append(node)
         for one in _line(node, done):
             one.layer = _layer(one)
             if not one.reading.tool and one.parent is not None:
@@ -49,32 +56,20 @@ def grow(readings: Iterable[Reading], ancestors: Mapping[bytes, Ancestor]) -> li
     return ordered
 
 
-def nearest(
-    start: bytes | None, nodes: Mapping[bytes, Node], ancestors: Mapping[bytes, Ancestor]
-) -> tuple[Node | None, tuple[bytes, ...]]:
-    """The nearest tool span at or above a span id, and the non-tool spans passed on the way."""
-    passed: list[bytes] = []
-    seen: set[bytes] = set()
-    while start is not None and start not in seen:
-        if start in nodes:
-            return nodes[start], tuple(passed)
-        seen.add(start)
-        above = ancestors.get(start)
-        if above is None:
-            return None, ()
-        passed.append(start)
-        start = above.parent_span_id
-    return None, ()
-
-
-def _above(node: Node, other: Node) -> bool:
-    """Whether `other` stands at or above `node`: spans that name each other as parents make no tree."""
-    current: Node | None = node
-    while current is not None:
-        if current is other:
-            return True
-        current = current.parent
-    return False
+def _cut_circles(ordered: list[Node]) -> None:
+    """Spans that name each other as parents make no tree: the earliest of such a circle has no parent."""
+    walk_of: dict[int, int] = {}
+    for number, node in enumerate(ordered):
+        current: Node | None = node
+        while current is not None and id(current) not in walk_of:
+            walk_of[id(current)] = number
+            current = current.parent
+        if current is not None and walk_of[id(current)] == number:
+            circle, one = [current], current.parent
+            while one is not None and one is not current:
+                circle.append(one)
+                one = one.parent
+            min(circle, key=lambda each: each.order).parent = None
 
 
 def _line(node: Node, done: set[int]) -> list[Node]:

@@ -1,8 +1,9 @@
 """How Alembic runs the migrations: on the engine that database.py hands over, in one transaction, without an ini file."""
 
 from alembic import context
+from sqlmodel import SQLModel
 
-from schemas.tables import SQLModel
+import schemas.tables  # noqa: F401  (declares the tables)
 
 engine = context.config.attributes["engine"]
 with engine.connect() as connection:
