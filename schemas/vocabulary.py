@@ -52,6 +52,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "langfuse.observation.input",
             "request",
             "spring.ai.tool.call.arguments",
+            "mcp.tool.arguments",
         ),
         "result": (
             "gen_ai.tool.call.result",
@@ -66,6 +67,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "mcp.tool.result.content",
             "mcp.response.value",
             "spring.ai.tool.call.result",
+            "mcp.tool.result",
         ),
         # True, "true", or one of ERROR_WORDS.
         "is_error": (
@@ -121,6 +123,9 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
+# Attributes that carry one argument each, named after the prefix.
+ARGUMENT_PREFIXES = ("mcp.request.argument.", "mcp.tool.argument.", "gen_ai.tool.call.arguments.")
+
 # Span events that carry arguments and results instead of attributes.
 ARGUMENT_EVENTS = ("gen_ai.tool.message",)
 RESULT_EVENTS = ("gen_ai.choice",)
@@ -129,6 +134,7 @@ RESULT_EVENTS = ("gen_ai.choice",)
 TOOL_MARKERS: Mapping[str, str] = MappingProxyType(
     {
         "mcp.method.name": "tools/call",
+        "mcp.method": "tools/call",
         "gen_ai.operation.name": "execute_tool",
         "openinference.span.kind": "tool",
         "traceloop.span.kind": "tool",

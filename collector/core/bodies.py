@@ -1,5 +1,6 @@
 """Look through the wrappers around arguments, results and error bodies, and keep the facts instead of the payload."""
 
+import re
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -16,6 +17,7 @@ DEEPEST = 8
 
 FAILED_SOURCE_KEYS = ("failed_sources", "failedSources", "failed_shards", "failedShards")
 DEFERRED_TYPES = frozenset({"input_required", "task"})
+BEGINS_AS_JSON = re.compile(r"""\s*(?:\{\s*"[^"]*"\s*:|\[\s*[{\["])""")
 ENVELOPE_KEYS = frozenset({"kwargs", "input", "inputs", "input_str", "tags", "metadata"})
 
 
@@ -49,7 +51,7 @@ def see(value: Any, depth: int = 0) -> Seen:
     if isinstance(value, str):
         inner = parsed(value)
         if inner is value or depth >= DEEPEST:
-            return Seen(value=value, visible=not reprs.opaque(value))
+            return Seen(value=value, visible=not reprs.opaque(value) and not _broken(value))
         # Plain JSON text: its own look decides; a number or another string is data as it stands.
         return see(inner, depth + 1) if isinstance(inner, dict | list | str) else Seen(value=inner)
     if depth >= DEEPEST:
@@ -59,6 +61,11 @@ def see(value: Any, depth: int = 0) -> Seen:
     if isinstance(value, list) and value and all(_is_block(item) for item in value):
         return _see_blocks(value, depth)
     return Seen(value=value)
+
+
+def _broken(text: str) -> bool:
+    """Whether a text begins as JSON but is none: cut short by the emitter, so it may hold data or not."""
+    return len(text) <= LARGEST_PARSED and BEGINS_AS_JSON.match(text) is not None
 
 
 def _is_block(item: Any) -> bool:
@@ -76,7 +83,7 @@ def _see_object(value: dict[str, Any], depth: int) -> Seen:
         return see(value["data"], depth + 1)
     if isinstance(value.get("jsonrpc"), str):
         return _see_jsonrpc(value, depth)
-    if "output" in value and set(value) <= ENVELOPE_KEYS | {"output"} and len(value) > 1:
+    if "output" in value and set(value) <= ENVELOPE_KEYS | {"output"}:
         return see(value["output"], depth + 1)
     if set(value) and set(value) <= ENVELOPE_KEYS and len(value) > 1:
         return Seen(visible=False)

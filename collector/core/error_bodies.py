@@ -1,5 +1,6 @@
 """Error bodies: which objects say that a call failed, and what they say about it."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -89,9 +90,9 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
     if len(text) > LONGEST_SEARCHED:
         return
     start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start:
+    if start < 0:
         return
-    chunk = text[start : end + 1]
+    chunk = text[start : end + 1] if end > start else ""
     # In a repr the quotes and backslashes of the JSON are escaped once more.
     for candidate in (chunk, chunk.replace('\\"', '"').replace("\\'", "'").replace("\\\\", "\\")):
         try:
@@ -101,6 +102,18 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         if isinstance(found, dict):
             yield found
             return
+    yield from _cut_short(text[start:])
+
+
+# An error body that the emitter cut short still shows its first fields.
+_CATEGORY_IN_TEXT = re.compile(r"""["'](?:errorCategory|error_category)\\*["']\s*:\s*\\*["'](\w+)\\*["']""")
+_RETRYABLE_IN_TEXT = re.compile(r"""["'](?:isRetryable|is_retryable|retryable)\\*["']\s*:\s*(true|false)""", re.IGNORECASE)
+
+
+def _cut_short(text: str) -> Iterator[dict[str, Any]]:
+    category, retryable = _CATEGORY_IN_TEXT.search(text), _RETRYABLE_IN_TEXT.search(text)
+    if category and retryable:
+        yield {"errorCategory": category.group(1), "isRetryable": retryable.group(1).casefold() == "true"}
 
 
 def first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:

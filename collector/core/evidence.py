@@ -13,7 +13,7 @@ from collector.core.emptiness import item_count
 from collector.core.error_bodies import boolean, embedded_body
 from collector.core.hints import category_hint
 from collector.core.redaction import masked, secrets_in, suspicious
-from schemas.vocabulary import ARGUMENT_EVENTS, ERROR_WORDS, RESULT_EVENTS, Hit
+from schemas.vocabulary import ARGUMENT_EVENTS, ARGUMENT_PREFIXES, ERROR_WORDS, RESULT_EVENTS, Hit
 
 STATUS_ERROR = 2
 # Attributes that carry payloads under names of no concept of ours: conversations, schemas, whole requests.
@@ -49,6 +49,8 @@ def disposition(key: str, options: EvidenceOptions) -> tuple[str, int]:
     hit = options.lexicon.get(key)
     if hit is not None:
         found = (hit.concept, hit.rank)
+    elif key.startswith(ARGUMENT_PREFIXES):
+        found = ("argument", 0)
     else:
         found = ("payload", 0) if PAYLOAD_KEY.fullmatch(key) and key not in KEPT_ALL_THE_SAME else ("kept", 0)
     # Names are few in real life; a sender of endless new ones only loses the memory's help.
@@ -62,12 +64,16 @@ def evidence_of(span: Span, attributes: Mapping[str, Any], tool: str, options: E
     kept: dict[str, Any] = {}
     evidence: dict[str, Any] = {"tool": tool, "attributes": kept}
     payloads: dict[str, tuple[int, Any]] = {}
+    single: dict[str, Any] = {}
     status = span.status
     failing = status.code == STATUS_ERROR
     remembered, limit = options.dispositions, options.value_length
     for key, value in attributes.items():
         concept, rank = remembered.get(key) or disposition(key, options)
         if concept == "payload":
+            continue
+        if concept == "argument":
+            single[key] = value
             continue
         if concept in PAYLOAD_CONCEPTS:
             if concept not in payloads or rank < payloads[concept][0]:
@@ -76,6 +82,8 @@ def evidence_of(span: Span, attributes: Mapping[str, Any], tool: str, options: E
         if concept in FAILURE_CONCEPTS:
             failing = failing or _tells_failure(concept, value)
         kept[key] = value if type(value) is str and len(value) <= limit else short(value, limit)
+    if single:
+        payloads.setdefault("arguments", (len(single), {key.rpartition(".")[2]: value for key, value in single.items()}))
     events = _events(span, payloads, options) if span.events else None
     if events:
         evidence["events"] = events

@@ -46,7 +46,7 @@ def carried_results(ids: Iterable[bytes], places: Mapping[bytes, Ancestor]) -> d
 
 
 def failed_children(places: Mapping[bytes, Ancestor], above: Above) -> dict[bytes, list[FailedChild]]:
-    """Failed places by the nearest tool span above them, in order of start; recovered if a later sibling did the same and succeeded."""
+    """Failed places by the nearest tool span above them, in order of start; recovered if a later sibling did the same well."""
     latest: dict[tuple[bytes | None, str, str], tuple[int, bytes]] = {}
     for place in places.values():
         if not place.failed:

@@ -9,7 +9,7 @@ import orjson
 from schemas.vocabulary import ALIASES, TOOL_MARKERS, UNNAMED_TOOL
 
 # Attributes that speak of another MCP method, or another operation, than a tool call.
-METHOD_KEYS = ("mcp.method.name", "rpc.method")
+METHOD_KEYS = ("mcp.method.name", "mcp.method", "rpc.method")
 OPERATION_KEY = "gen_ai.operation.name"
 
 # Names that no attribute needs to confirm; the group is the tool.

@@ -17,12 +17,14 @@ _FIELDS = re.compile(
 _OBJECT = re.compile(r"[A-Za-z_][\w.]*\(\s*\w+\s*=")
 # A repr that shows a class and an address, or a placeholder, but no value: `<… object at 0x…>`.
 _BARE = r"(?:<[^<>]*>|\[object \w+\])"
+# What redacting emitters put in place of a value.
+_HIDDEN = re.compile(r"\s*(?:\[(?:filtered|redacted|masked|hidden|omitted|truncated)\]|_*redacted_*|\*{3,})\s*", re.IGNORECASE)
 _OPAQUE = re.compile(rf"\s*[\[(]?\s*{_BARE}(?:\s*,\s*{_BARE})*\s*,?\s*[\])]?\s*")
 
 
 def opaque(text: str) -> bool:
     """Whether a text only stands for a value that the emitter did not write out."""
-    return _OPAQUE.fullmatch(text) is not None
+    return _OPAQUE.fullmatch(text) is not None or _HIDDEN.fullmatch(text) is not None
 
 
 def value_in(text: str) -> Any:

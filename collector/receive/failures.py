@@ -58,7 +58,11 @@ class Unstorable(Failure):
 
 
 class Fault(Failure):
-    """A mistake in this program: the same bytes would meet it again."""
+    """A mistake in this program: the same bytes would meet it again. `place` says where, for the log."""
+
+    def __init__(self, text: str, *, reason: str = "", place: str = "") -> None:
+        super().__init__(text, reason=reason)
+        self.place = place
 
 
 class Healing(Failure):

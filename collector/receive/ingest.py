@@ -3,18 +3,14 @@
 import hmac
 import logging
 import threading
-import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import dataclass
 
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-
-from collector.core import otlp_json, wire
-from collector.receive.failures import Failure, Fault, Unauthenticated, Unreadable
+from collector.receive.failures import Failure, Fault, Unauthenticated
 from collector.receive.inflate import inflate
 from collector.receive.notes import Notes
+from collector.receive.reading import Form
 from collector.receive.room import Place, Room
 from collector.receive.writer import Writer
 from schemas.settings import Settings
@@ -24,13 +20,6 @@ log = logging.getLogger(__name__)
 
 # Offenders named in the message of a partial success.
 NAMED = 3
-
-
-class Form(Enum):
-    """How a message is written; the value is its content type."""
-
-    PROTOBUF = "application/x-protobuf"
-    JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +37,11 @@ class Ingest:
     def __init__(
         self,
         settings: Settings,
-        decode: Callable[[ExportTraceServiceRequest, int], Decoded],
+        read: Callable[[bytes, Form, int], Decoded],
         writer: Writer,
         now_ns: Callable[[], int],
     ) -> None:
-        self._decode = decode
+        self._read = read
         self._writer = writer
         self._now_ns = now_ns
         self._token = _token(settings)
@@ -83,43 +72,24 @@ class Ingest:
         with self._lock:
             self.ignored[signal] += 1
 
+    def note(self, failure: Failure) -> None:
+        """Count a request that is answered with a failure, and log it if it is a mistake of ours."""
+        if isinstance(failure, Fault):
+            log.error("a request met a mistake in toolvitals and is refused: %s, in %s", failure.reason, failure.place)
+        self.notes.add(failure)
+
     def take(self, body: bytes, coding: str, form: Form, place: Place) -> Taken:
         """Bring a request on its way; `place` holds the bytes of `body` already. Raises a Failure. Takes long: use a thread."""
         inflated = inflate(body, coding, self.limit, place.grow)
         if inflated is not body:
             place.shrink(len(body))
-        decoded = self._decoded(inflated, form)
+        decoded = self._read(inflated, form, self._now_ns())
         if decoded.received == 0:
             nothing: Future[None] = Future()
             nothing.set_result(None)
             return Taken(nothing, 0, "")
         rejected = sum(refusal.count for refusal in decoded.refusals)
         return Taken(self._writer.submit(decoded), rejected, _message(decoded, rejected))
-
-    def _decoded(self, body: bytes, form: Form) -> Decoded:
-        try:
-            if form is Form.PROTOBUF:
-                return self._decode(wire.parse(body), self._now_ns())
-            parsed = otlp_json.parse(body)
-            decoded = self._decode(parsed.request, self._now_ns())
-        except wire.Undecodable as error:
-            raise Unreadable(str(error), reason=f"body is not an OTLP request ({form.value})") from error
-        except Exception as error:
-            raise fault(error) from None
-        refused = sum(refusal.count for refusal in parsed.refusals)
-        return replace(decoded, received=decoded.received + refused, refusals=parsed.refusals + decoded.refusals)
-
-
-def fault(error: Exception) -> Failure:
-    """A mistake of this program as a Failure. Logs its kind and place, not its text: that may quote the body."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = " < ".join(f"{frame.name} ({frame.filename.rpartition('/')[2]}:{frame.lineno})" for frame in reversed(frames[-4:]))
-    kind = type(error).__name__
-    log.error("a request met a mistake in toolvitals and is refused: %s in %s", kind, place)
-    return Fault(
-        f"toolvitals made a mistake with this request ({kind}); nothing of it is stored, and sending it again will not help",
-        reason=f"mistake in toolvitals ({kind})",
-    )
 
 
 def _message(decoded: Decoded, rejected: int) -> str:

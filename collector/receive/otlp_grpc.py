@@ -9,7 +9,8 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from collector.receive.failures import Failure, answer_to, retry_info, status_of
-from collector.receive.ingest import Form, Ingest, fault
+from collector.receive.ingest import Ingest
+from collector.receive.reading import Form, fault
 
 # A request keeps its thread until its commit, so this many can share one transaction.
 THREADS = 16
@@ -86,7 +87,7 @@ class OtlpGrpc:
         self._ingest.check_token(metadata.get("authorization"), metadata.get("x-api-key"))
 
     def _abort(self, context: Any, failure: Failure) -> NoReturn:
-        self._ingest.notes.add(failure)
+        self._ingest.note(failure)
         answer = answer_to(failure)
         metadata = [("grpc-status-details-bin", status_of(failure).SerializeToString())]
         info = retry_info(answer)

@@ -26,13 +26,14 @@ from collector.receive.failures import (
     status_of,
 )
 from collector.receive.inflate import ACCEPTED, coding_of, too_large
-from collector.receive.ingest import Form, Ingest, Taken, fault
+from collector.receive.ingest import Ingest, Taken
+from collector.receive.reading import Form, fault
 from collector.receive.room import Place
 
 # Slower than any exporter waits: what is left half sent gives its room back.
 BODY_TIMEOUT_S = 60.0
-# Decoding holds the interpreter, so more threads would only wait for each other; two let a small request pass a large one.
-DECODE_THREADS = 2
+# Enough to inflate while others are read; reading itself has its own bound.
+THREADS = 4
 
 FORMS: Mapping[str, Form] = MappingProxyType({form.value: form for form in Form})
 FORM_NAMES = " or ".join(FORMS)
@@ -46,7 +47,7 @@ class OtlpHttp:
         self._ready = ready
         self._stopping = False
         self._reading: set[asyncio.Timeout] = set()
-        self._threads = ThreadPoolExecutor(DECODE_THREADS, thread_name_prefix="decode")
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="take")
         cors = Middleware(CORSMiddleware, allow_origins=cors_origins, allow_methods=["POST"], allow_headers=["*"])
         self.app = Starlette(
             routes=[
@@ -70,7 +71,7 @@ class OtlpHttp:
                 timeout.reschedule(0)
 
     def close(self) -> None:
-        """End the decoding threads, after the last request is answered."""
+        """End the threads, after the last request is answered."""
         self._threads.shutdown()
 
     async def _traces(self, request: Request) -> Response:
@@ -92,7 +93,7 @@ class OtlpHttp:
             known = failure
         except Exception as error:
             known = fault(error)
-        self._ingest.notes.add(known)
+        self._ingest.note(known)
         return _failed(known, form)
 
     async def _answered(self, request: Request, form: Form | None, ignored: str | None) -> Response:
@@ -141,7 +142,7 @@ class OtlpHttp:
         return b"".join(pieces)
 
     async def _healthz(self, _: Request) -> Response:
-        return JSONResponse({"status": "ok", "ignored_requests": self._ingest.ignored})
+        return JSONResponse({"status": "ok", "bytes_in_work": self._ingest.room.held, "ignored_requests": self._ingest.ignored})
 
     async def _readyz(self, _: Request) -> Response:
         if self._stopping:

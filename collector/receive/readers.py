@@ -1,0 +1,102 @@
+"""Reads requests in processes of their own: decoding holds the interpreter, and one interpreter uses one core.
+
+Each process serves one pipe and ends when the other end is gone, however the collector ended; signals that reach the whole group
+do not end it earlier, for its request is still to be answered.
+"""
+
+import multiprocessing
+import signal
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+
+from collector.core.decode import Decoder
+from collector.receive.failures import Failure, Fault
+from collector.receive.reading import Form, Reader
+from schemas.settings import Settings
+from schemas.spans import Decoded
+
+
+class Readers:
+    """So many processes; a caller waits for one that is free. Safe to call from any thread."""
+
+    def __init__(self, settings: Settings, hash_key: bytes, count: int) -> None:
+        self._settings = settings
+        self._hash_key = hash_key
+        self._free: SimpleQueue[_Process] = SimpleQueue()
+        self._all = [_Process(settings, hash_key) for _ in range(count)]
+        for one in self._all:
+            self._free.put(one)
+
+    def read(self, body: bytes, form: Form, received_ns: int) -> Decoded:
+        """What the request holds (see Reader.read). A process that ends is replaced, and the request tried once more."""
+        process = self._free.get()
+        try:
+            for _ in range(2):
+                try:
+                    answer = process.ask(body, form, received_ns)
+                except (EOFError, OSError):
+                    process.restart()
+                    continue
+                if isinstance(answer, Failure):
+                    raise answer
+                return answer
+        finally:
+            self._free.put(process)
+        raise Fault(
+            "reading this request ended the process that read it, twice; nothing of it is stored",
+            reason="a request ended the process that read it",
+            place="readers",
+        )
+
+    def close(self) -> None:
+        """End the processes, after the last request."""
+        while self._all:
+            self._all.pop().close()
+
+
+class _Process:
+    def __init__(self, settings: Settings, hash_key: bytes) -> None:
+        self._arguments = (settings, hash_key)
+        self._start()
+
+    def _start(self) -> None:
+        # A fresh interpreter: a fork would copy the locks of threads that do not exist in it.
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, *self._arguments), name="reader", daemon=True)
+        self._process.start()
+        theirs.close()  # so that the end of the process is the end of the pipe
+
+    def ask(self, body: bytes, form: Form, received_ns: int) -> Decoded | Failure:
+        self._connection.send((body, form, received_ns))
+        answer: Decoded | Failure = self._connection.recv()
+        return answer
+
+    def restart(self) -> None:
+        self.close()
+        self._start()
+
+    def close(self) -> None:
+        self._connection.close()
+        self._process.join()
+        self._process.close()
+
+
+def _serve(connection: Connection, settings: Settings, hash_key: bytes) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    reader = Reader(Decoder(settings, hash_key))
+    while True:
+        try:
+            body, form, received_ns = connection.recv()
+        except EOFError:
+            return
+        answer: Decoded | Failure
+        try:
+            answer = reader.read(body, form, received_ns)
+        except Failure as failure:
+            answer = failure
+        try:
+            connection.send(answer)
+        except BrokenPipeError:
+            return
