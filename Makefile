@@ -3,9 +3,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# What runs the pinned install: newer than its inputs means nothing to do.
+# One stamp for each set of dependencies: newer than its inputs means nothing to do.
 RUN_STAMP := $(VENV)/.installed-run
+DEMO_STAMP := $(VENV)/.installed-demo
 DEV_STAMP := $(VENV)/.installed-dev
+# Bytecode is compiled when it is first needed: compiling all of it would take longer than everything else.
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable
 PINS := constraints.txt pyproject.toml
 
 .DEFAULT_GOAL := help
@@ -14,12 +17,12 @@ PINS := constraints.txt pyproject.toml
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-install: $(RUN_STAMP) ## Make .venv with the pinned dependencies of `make run` and `make demo`
+install: $(RUN_STAMP) ## Make .venv with the pinned dependencies
 
 run: $(RUN_STAMP) ## Run collector, worker and dashboard (Ctrl-C stops them); options by ARGS="--port 8080"
 	@exec $(BIN)/toolvitals up $(ARGS)
 
-demo: $(RUN_STAMP) ## The same with a fleet of real MCP servers and agents that send spans
+demo: $(DEMO_STAMP) ## The same with a fleet of real MCP servers and agents that send spans
 	@exec $(BIN)/toolvitals demo $(ARGS)
 
 test: $(DEV_STAMP) ## Run the whole test suite (installs what it needs)
@@ -35,8 +38,8 @@ fix: $(DEV_STAMP) ## Repair what the linter can, and format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(DEV_STAMP) ## Measure intake, settling and pages on this machine
-	$(BIN)/python -m bench $(ARGS)
+bench: $(DEV_STAMP) ## Measure on this machine how many spans a second are accepted and settled
+	$(BIN)/python bench/ingest.py $(ARGS)
 
 pins: ## Write constraints.txt anew from what resolves today
 	sh .ci/pins
@@ -49,9 +52,13 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(RUN_STAMP): $(PINS) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo]'
+	$(INSTALL) .
 	@touch $@
 
-$(DEV_STAMP): $(PINS) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+$(DEMO_STAMP): $(PINS) | $(BIN)/python
+	$(INSTALL) '.[demo]'
 	@touch $@ $(RUN_STAMP)
+
+$(DEV_STAMP): $(PINS) | $(BIN)/python
+	$(INSTALL) '.[dev]'
+	@touch $@ $(DEMO_STAMP) $(RUN_STAMP)

@@ -132,9 +132,7 @@ def _port(settings: Settings, name: str, purpose: str) -> Finding:
         return Finding(f"port {number}", f"free, for {purpose}")
     if _is_ours(settings, name):
         return Finding(f"port {number}", f"toolvitals is running there ({purpose})")
-    return Finding(
-        f"port {number}", f"{reason}, wanted for {purpose}", f"stop what holds it, or choose another with {option(name)}"
-    )
+    return Finding(f"port {number}", f"{reason}, wanted for {purpose}", f"stop what holds it, or choose another with {option(name)}")
 
 
 def _is_ours(settings: Settings, name: str) -> bool:

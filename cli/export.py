@@ -21,7 +21,7 @@ from cli.times import moment_ns
 from schemas.export import RECORD_KEYS, call_record, csv_cell
 
 if TYPE_CHECKING:
-    from collector.store import Store
+    from collector.work_store import WorkStore
 
 PAGE = 5000
 
@@ -51,7 +51,7 @@ def calls(
 
     Example: toolvitals export calls --from 24h --tool get_order --format csv --output calls.csv
     """
-    from collector.store import Store
+    from collector.work_store import WorkStore
 
     now_ns = time.time_ns()
     try:
@@ -59,12 +59,8 @@ def calls(
         to_ns = None if until is None else moment_ns(until, now_ns)
     except ValueError as error:
         raise fail(str(error)) from None
-    store = Store(opened(load_settings(config, data=data, database_url=database_url)))
-    rows = (
-        row
-        for row in _calls(store, from_ns, to_ns)
-        if (tool is None or row.tool == tool) and (server is None or row.server == server)
-    )
+    store = WorkStore(opened(load_settings(config, data=data, database_url=database_url)))
+    rows = (row for row in _calls(store, from_ns, to_ns) if (tool is None or row.tool == tool) and (server is None or row.server == server))
     try:
         with _sink(output) as sink:
             count = _write(form, map(call_record, rows), sink)
@@ -78,7 +74,7 @@ def calls(
         typer.echo(f"{count} calls written to {output}", err=True)
 
 
-def _calls(store: "Store", from_ns: int | None, to_ns: int | None) -> Iterator[Any]:
+def _calls(store: "WorkStore", from_ns: int | None, to_ns: int | None) -> Iterator[Any]:
     """Rows of table call by (start, trace, call), read page by page: memory stays flat, and no page holds up writers."""
     cursor = None if from_ns is None else (from_ns, b"", b"")
     while rows := store.calls_after(cursor, PAGE):

@@ -14,7 +14,7 @@ app = typer.Typer(
     name="toolvitals",
     help="Vital signs for MCP tools: what fails, what is retried, what comes back empty.",
     no_args_is_help=True,
-    pretty_exceptions_show_locals=False,  # they would show tokens
+    pretty_exceptions_enable=False,  # boxes are no use in logs, and locals would show tokens
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

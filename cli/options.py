@@ -11,9 +11,7 @@ from pydantic import SecretStr, ValidationError
 
 from schemas.settings import CONFIG_VARIABLE, Settings
 
-Config = Annotated[
-    Path | None, typer.Option("--config", help="TOML file with settings. (default: toolvitals.toml, if there is one)")
-]
+Config = Annotated[Path | None, typer.Option("--config", help="TOML file with settings. (default: toolvitals.toml, if there is one)")]
 Data = Annotated[Path | None, typer.Option("--data", help="Folder of the embedded SQLite database. (default: data)")]
 DatabaseUrl = Annotated[
     str | None, typer.Option("--database-url", help="Database URL instead of the folder, e.g. postgresql://user@host/name.")

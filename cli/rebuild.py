@@ -1,6 +1,5 @@
 """`toolvitals rebuild`: understand the stored tool spans anew, e.g. after a rule changed."""
 
-import sys
 import time
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,15 +33,15 @@ def rebuild(
 
     Example: toolvitals rebuild --data ./data
     """
-    from collector.store import Store
     from collector.work.settle import Settler
+    from collector.work_store import WorkStore
 
     try:
         position = None if after is None else bytes.fromhex(after)
     except ValueError:
         raise fail(f"--after {after}: a trace id is written in hexadecimal") from None
     settings = load_settings(config, data=data, database_url=database_url)
-    store = Store(opened(settings))
+    store = WorkStore(opened(settings))
     settler = Settler(store, settings)
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
@@ -58,7 +57,9 @@ def rebuild(
                 position, done = last, done + count
                 # Trace ids are random: how far one lies in their range is how much is done.
                 progress.update(task, completed=int.from_bytes(position[:8]) / 2**64, description=f"{done} traces")
-            _settle(settler, sys.maxsize)
+            progress.update(task, completed=1.0, description="rollups")
+            while settler.roll_up():
+                pass
         except KeyboardInterrupt:
             where = f" --after {position.hex()}" if position else ""
             typer.echo(f"stopped after {done} traces; go on with: toolvitals rebuild{where}", err=True)
@@ -69,7 +70,7 @@ def rebuild(
 def _settle(settler: "Settler", traces: int) -> None:
     """Work off what is pending, together with any running worker, until so many are done or nothing is left."""
     settled = 0
-    while settled < traces and (count := settler.step(time.time_ns())):
+    while settled < traces and (count := settler.settle(time.time_ns())):
         settled += count
 
 

@@ -17,6 +17,7 @@ STEADY_S = 60.0
 # Longer than the collector waits for requests in work (collector.app).
 GRACE_S = 15.0
 TICK_S = 0.1
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,6 @@ class Part:
     name: str
     command: tuple[str, ...]
     ready_url: str | None = None
-    # Called before this part is told to stop, for what must be finished first.
-    before_stop: Callable[[], None] | None = None
 
 
 def next_pause(last_pause_s: float, alive_s: float) -> float:
@@ -61,7 +60,10 @@ class Supervisor:
 
     def run(self) -> None:
         """Start all parts, watch them until SIGINT, SIGTERM or SIGHUP, then stop them in order."""
-        before = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        # Who starts it with nohup wants it to outlive the terminal.
+        outlives = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        heeded = STOP_SIGNALS[:2] if outlives else STOP_SIGNALS
+        before = {number: signal.signal(number, self._stop) for number in heeded}
         self._children = [_Child(part) for part in self.parts]
         try:
             with httpx.Client(timeout=1.0, trust_env=False) as client:
@@ -121,8 +123,6 @@ class Supervisor:
         if child.process is None:
             return
         if child.process.poll() is None:
-            if child.part.before_stop is not None:
-                child.part.before_stop()
             child.process.terminate()
             if not self._gone_within(child.process, self.grace_s):
                 self.say(f"{child.part.name} did not stop within {self.grace_s:g} s and is killed")

@@ -1,8 +1,6 @@
 """`toolvitals up`: collector, worker and dashboard together, on one machine."""
 
 import sys
-import time
-from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -15,11 +13,6 @@ from cli.options import environment_of, fail, load_settings
 from cli.ports import PORTS, option, settled, url, why_not
 from cli.supervise import Part, Supervisor
 from schemas.settings import Settings
-
-if TYPE_CHECKING:
-    from sqlalchemy import Engine
-
-SETTLE_S = 5.0
 
 
 def up(
@@ -53,15 +46,15 @@ def run_all(settings: Settings, more: tuple[Part, ...] = (), title: str = "toolv
     """Run the three parts, and more if given (these stop first), until a signal says stop. All is well if it returns."""
     check_ports(settings)
     settings = settled(settings)
-    engine = opened(settings)
+    # Once, before three processes would do it at the same time.
+    opened(settings).dispose()
     console = Console(stderr=True, highlight=False)
     Supervisor(
-        parts=(*more, *parts_of(settings, engine)),
+        parts=(*more, *parts_of(settings)),
         environment=environment_of(settings),
         say=lambda line: console.print(f"toolvitals: {line}", markup=False),
         on_ready=lambda: Console(highlight=False, soft_wrap=True).print(welcome(settings, title)),
     ).run()
-    engine.dispose()
 
 
 def command(*words: str) -> tuple[str, ...]:
@@ -70,11 +63,11 @@ def command(*words: str) -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", "cli.main", *words)
 
 
-def parts_of(settings: Settings, engine: "Engine") -> tuple[Part, ...]:
-    """The three parts, in the order they stop: first the one that accepts, so that all it accepted is stored and understood."""
+def parts_of(settings: Settings) -> tuple[Part, ...]:
+    """The three parts, in the order they stop: first the one that accepts, then the one that settles what was accepted."""
     return (
         Part("collector", command("collect"), url(settings.host, settings.otlp_http_port) + "/readyz"),
-        Part("worker", command("work"), before_stop=lambda: wait_settled(engine)),
+        Part("worker", command("work")),
         Part("dashboard", command("dashboard"), url(settings.host, settings.port) + "/readyz"),
     )
 
@@ -93,16 +86,6 @@ def check_ports(settings: Settings) -> None:
                 f"stop what holds it, or choose another port with {option(name)}, e.g. {option(name)} {number + 1000}",
             )
         seen[number] = purpose
-
-
-def wait_settled(engine: "Engine", within_s: float = SETTLE_S) -> None:
-    """Let the worker finish what the collector stored last; after some seconds it is left for the next start."""
-    from collector.store import Store
-
-    store = Store(engine)
-    deadline_s = time.monotonic() + within_s
-    while time.monotonic() < deadline_s and store.pending_count():
-        time.sleep(0.1)
 
 
 def welcome(settings: Settings, title: str) -> Panel:
@@ -124,7 +107,7 @@ def where(settings: Settings) -> str:
 
     if settings.database_url is None:
         return str(settings.data.resolve() / "toolvitals.db")
-    return make_url(settings.sqlalchemy_url).render_as_string(hide_password=True)
+    return make_url(settings.database_url).render_as_string(hide_password=True)
 
 
 def register(app: typer.Typer) -> None:

@@ -24,11 +24,13 @@ class Store:
         self._insert = insert_for(engine)
         self._plain = Plain(engine)
         places = [column.name for column in table(AncestryRow).columns]
-        later = ("end_ns", "name", "error_type", "peer", "parent_span_id")
-        changed = ", ".join(f"{name} = excluded.{name}" for name in places if name not in ("trace_id", "span_id", "kept"))
+        changed = [name for name in places if name not in ("trace_id", "span_id", "kept")]
+        # Of two copies the later end counts, then the rest of what they say: the same one wins in any order.
+        told = ("end_ns", *(name for name in changed if name not in ("end_ns", "received_ns")))
+        new, old = (", ".join(_comparable(row, name) for name in told) for row in ("excluded", "ancestry"))
         self._later_place = (
-            f"ON CONFLICT (trace_id, span_id) DO UPDATE SET {changed} "
-            f"WHERE ({', '.join('excluded.' + name for name in later)}) > ({', '.join('ancestry.' + name for name in later)})"
+            f"ON CONFLICT (trace_id, span_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in changed)} "
+            f"WHERE ({new}) > ({old})"
         )
 
     def hash_key(self) -> bytes:
@@ -126,9 +128,7 @@ class Store:
                 "ignored_sample": func.coalesce(func.nullif(new.ignored_sample, ""), columns.ignored_sample),
             }
             keys = ["hour_ns", "service", "scope", "scope_version"]
-            connection.execute(
-                statement.on_conflict_do_update(index_elements=keys, set_=changed), [rows[key] for key in sorted(rows)]
-            )
+            connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed), [rows[key] for key in sorted(rows)])
 
     def _count_refusals(self, connection: Connection, batch: Sequence[Decoded], now_ns: int) -> None:
         rows: dict[tuple[str, str], dict[str, Any]] = {}
@@ -151,6 +151,12 @@ class Store:
             }
             statement = statement.on_conflict_do_update(index_elements=["reason", "service"], set_=changed)
             connection.execute(statement, [rows[key] for key in sorted(rows)])
+
+
+def _comparable(row: str, name: str) -> str:
+    """A column of a tree place that compares with every value, also where it is null."""
+    empty = {"http_status": "0", "evidence": "''"}.get(name)
+    return f"coalesce({row}.{name}, {empty})" if empty else f"{row}.{name}"
 
 
 def _runs_of_distinct(places: Sequence[Ancestor]) -> list[list[Ancestor]]:

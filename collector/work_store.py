@@ -1,17 +1,17 @@
 """Every SQL statement of the worker, for SQLite and PostgreSQL alike; each public method is one transaction, or reads only."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Engine, Select, case, cast, delete, func, insert, literal, select, tuple_, update
+from sqlalchemy import BigInteger, Connection, Engine, Select, case, cast, delete, func, insert, literal, select, tuple_
 
-from collector.statements import Plain, adding, chunks, insert_for, table
+from collector.settling import CallTuple, Settling
+from collector.statements import Plain, chunks, insert_for, table
 from schemas.spans import Ancestor, ToolSpan
 from schemas.tables import AncestryRow, CallRow, PendingBucketRow, PendingTraceRow, RollupRow, ToolSpanRow
 
 MINUTE_NS = 60 * 10**9
-
-CallTuple = tuple[Any, ...]
 
 
 class WorkStore:
@@ -26,9 +26,7 @@ class WorkStore:
         """Traces to settle, the longest waiting first, with the version of their note."""
         columns = table(PendingTraceRow).c
         with self._reading() as connection:
-            rows = connection.execute(
-                select(columns.trace_id, columns.version).order_by(columns.noted_ns, columns.trace_id).limit(limit)
-            )
+            rows = connection.execute(select(columns.trace_id, columns.version).order_by(columns.noted_ns, columns.trace_id).limit(limit))
             return {row.trace_id: row.version for row in rows}
 
     def spans_of(self, trace_ids: Sequence[bytes]) -> dict[bytes, tuple[list[ToolSpan], list[Ancestor]]]:
@@ -55,54 +53,17 @@ class WorkStore:
                     found.setdefault(row[0], []).append(tuple(row))
         return found
 
-    def settle(
-        self,
-        versions: Mapping[bytes, int],
-        gone: Mapping[bytes, Sequence[bytes]],
-        written: Mapping[bytes, Sequence[CallTuple]],
-        kept: Mapping[bytes, Iterable[bytes]],
-        buckets: Mapping[bytes, Iterable[int]],
-        now_ns: int,
-    ) -> int:
-        """Write the calls of settled traces and take their notes off, in one transaction. All mappings are by trace id.
-
-        Of each trace the calls `gone` (by call id) are removed, then those `written` stored, the tree places `kept` are marked, and
-        the `buckets` (minutes) it touched are noted for the rollup. A trace whose note changed since `versions` was read is left as
-        it is: it has news, or another worker has settled it. Returns how many traces were settled.
-        """
-        pending, calls, places = table(PendingTraceRow), table(CallRow), table(AncestryRow)
+    @contextmanager
+    def settling(self, versions: Mapping[bytes, int]) -> Iterator["Settling"]:
+        """One transaction that settles some traces, `versions` being what their notes had when their spans were read."""
         with self._engine.begin() as connection:
-            ours: list[bytes] = []
-            for ids in chunks(sorted(versions)):
-                query = (
-                    select(pending.c.trace_id, pending.c.version)
-                    .where(pending.c.trace_id.in_(ids))
-                    .with_for_update(skip_locked=True)
-                )
-                ours += [row.trace_id for row in connection.execute(query) if row.version == versions[row.trace_id]]
-            removed = [(trace_id, call_id) for trace_id in ours for call_id in gone.get(trace_id, ())]
-            rows = [row for trace_id in ours for row in written.get(trace_id, ())]
-            for keys in chunks(removed):
-                connection.execute(delete(calls).where(tuple_(calls.c.trace_id, calls.c.call_id).in_(keys)))
-            self._plain.insert(connection, CallRow, rows)
-            for keys in chunks([(trace_id, span_id) for trace_id in ours for span_id in kept.get(trace_id, ())]):
-                marked = update(places).where(tuple_(places.c.trace_id, places.c.span_id).in_(keys), places.c.kept.is_(False))
-                connection.execute(marked.values(kept=True))
-            touched = sorted({bucket for trace_id in ours for bucket in buckets.get(trace_id, ())})
-            noted = [{"bucket_ns": bucket, "noted_ns": now_ns, "version": 1} for bucket in touched]
-            if noted:
-                connection.execute(adding(self._insert, PendingBucketRow, ("bucket_ns",), ("version",)), noted)
-            for ids in chunks(ours):
-                connection.execute(delete(pending).where(pending.c.trace_id.in_(ids)))
-        return len(ours)
+            yield Settling(connection, self._plain, self._insert, versions)
 
     def pending_buckets(self, limit: int) -> dict[int, int]:
         """Rollup buckets to compute, the longest waiting first, with the version of their note."""
         columns = table(PendingBucketRow).c
         with self._reading() as connection:
-            rows = connection.execute(
-                select(columns.bucket_ns, columns.version).order_by(columns.noted_ns, columns.bucket_ns).limit(limit)
-            )
+            rows = connection.execute(select(columns.bucket_ns, columns.version).order_by(columns.noted_ns, columns.bucket_ns).limit(limit))
             return {row.bucket_ns: row.version for row in rows}
 
     def roll_up(self, bucket_ns: int, version: int) -> None:
@@ -123,11 +84,7 @@ class WorkStore:
         """Remove up to `limit` tree places received before a time that no call rests on. Returns how many."""
         places = table(AncestryRow)
         with self._engine.begin() as connection:
-            old = (
-                select(places.c.trace_id, places.c.span_id)
-                .where(places.c.kept.is_(False), places.c.received_ns < before_ns)
-                .limit(limit)
-            )
+            old = select(places.c.trace_id, places.c.span_id).where(places.c.kept.is_(False), places.c.received_ns < before_ns).limit(limit)
             return connection.execute(delete(places).where(tuple_(places.c.trace_id, places.c.span_id).in_(old))).rowcount
 
     def pending_count(self) -> int:

@@ -1,6 +1,6 @@
 """Puts the dashboard together: pages, headers that keep a hostile span from running anything, and errors as pages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import Response
@@ -11,33 +11,14 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dashboard.assets import load_assets
+from dashboard.assets import load_assets, style_hashes
 from dashboard.filters import FilterError
 from dashboard.pages import call, calls, files, health, overview, tool, tools
 from dashboard.site import Site, as_json, make_templates, page
 from schemas.database import newest_schema
 from schemas.settings import Settings
 
-# No script and no style sheet but our files; nothing from another host; nobody may frame us.
-# Plotly needs two exceptions, both for styles only. It sets style="" on the elements it draws: style-src-attr. And it makes one
-# empty <style> element that it fills through the CSSOM, which CSP does not restrict: the hash is that of the empty string, so any
-# <style> with text in it stays forbidden.
-CONTENT_SECURITY_POLICY = "; ".join(
-    (
-        "default-src 'self'",
-        "script-src 'self'",
-        "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
-        "style-src-attr 'unsafe-inline'",
-        "img-src 'self' data:",
-        "object-src 'none'",
-        "base-uri 'none'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-    )
-)
-
 SECURITY_HEADERS = {
-    "content-security-policy": CONTENT_SECURITY_POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "same-origin",
@@ -47,18 +28,39 @@ SECURITY_HEADERS = {
 }
 
 
-class SecurityHeaders:
-    """Middleware: every answer carries SECURITY_HEADERS, errors too."""
+def content_security_policy() -> str:
+    """No script and no style sheet but our files, nothing from another host, and nobody may frame us.
 
-    def __init__(self, app: ASGIApp) -> None:
+    Plotly makes two <style> elements, an empty one that it fills through the CSSOM (which CSP leaves alone) and the sheet of its
+    map library: their hashes are allowed, so any other <style> stays forbidden, and style="" too.
+    """
+    return "; ".join(
+        (
+            "default-src 'self'",
+            "script-src 'self'",
+            f"style-src 'self' {' '.join(style_hashes())}",
+            "img-src 'self' data:",
+            "object-src 'none'",
+            "base-uri 'none'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+        )
+    )
+
+
+class SecurityHeaders:
+    """Middleware: every answer carries `headers`, errors too."""
+
+    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
         self.app = app
+        self.headers = headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on and add the headers to the answer."""
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(SECURITY_HEADERS)
+                MutableHeaders(scope=message).update(self.headers)
             await send(message)
 
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
@@ -76,7 +78,7 @@ def create_app(engine: Engine, settings: Settings, clock: Callable[[], int]) -> 
     app.add_exception_handler(StarletteHTTPException, _http_error)
     app.add_exception_handler(SQLAlchemyError, _no_database)
     app.add_middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)
-    app.add_middleware(SecurityHeaders)
+    app.add_middleware(SecurityHeaders, headers={**SECURITY_HEADERS, "content-security-policy": content_security_policy()})
     return app
 
 

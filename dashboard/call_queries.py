@@ -126,9 +126,7 @@ def _newest(
         )
         if after is not None:
             place = tuple_(CALL.c.start_ns, CALL.c.trace_id, CALL.c.call_id)
-            statement = statement.where(
-                CALL.c.start_ns <= after.start_ns, place < tuple_(after.start_ns, after.trace_id, after.call_id)
-            )
+            statement = statement.where(CALL.c.start_ns <= after.start_ns, place < tuple_(after.start_ns, after.trace_id, after.call_id))
         for row in connection.execute(statement):
             left -= 1
             yield row

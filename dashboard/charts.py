@@ -1,5 +1,6 @@
 """From records to Plotly figures. Pure: colours are CSS tokens that the browser resolves, so one template serves light and dark."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -31,11 +32,12 @@ def template() -> go.layout.Template:
             "paper_bgcolor": _CLEAR,
             "plot_bgcolor": _CLEAR,
             "font": {"family": "system-ui, sans-serif", "size": 12, "color": "var(--text)"},
-            "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+            "margin": {"l": 8, "r": 8, "t": 18, "b": 8},
             "xaxis": _AXIS,
             "yaxis": _AXIS,
             "bargap": 0.12,
-            "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "traceorder": "normal", "font": {"size": 11}},
+            # The page writes the legend itself: with counts, with links, and wrapping on a phone.
+            "showlegend": False,
             "hoverlabel": {
                 "bgcolor": "var(--raised)",
                 "bordercolor": "var(--line)",
@@ -92,7 +94,6 @@ def _over_time(traces: Sequence[go.Bar | go.Scatter], question: Filter, now_ns: 
     figure.update_layout(
         template=template(),
         height=260,
-        showlegend=True,
         dragmode="zoom",
         # What the page's script needs to turn a click or a selection into a question.
         meta={
@@ -112,11 +113,9 @@ def _over_time(traces: Sequence[go.Bar | go.Scatter], question: Filter, now_ns: 
     running = now_ns - now_ns % width
     if question.from_ns < running + width and running < question.to_ns:
         start, end = words.iso(max(running, question.from_ns)), words.iso(min(running + width, question.to_ns))
-        figure.add_shape(
-            type="rect", x0=start, x1=end, y0=0, y1=1, yref="paper", line_width=0, fillcolor="var(--running)", layer="below"
-        )
+        figure.add_shape(type="rect", x0=start, x1=end, y0=0, y1=1, yref="paper", line_width=0, fillcolor="var(--running)", layer="below")
         figure.add_annotation(
-            x=start, y=1, yref="paper", xanchor="right", yanchor="top", showarrow=False, text="still running ▸",
+            x=start, y=1, yref="paper", xanchor="right", yanchor="top", showarrow=False, text="running ▾",
             font={"size": 10, "color": "var(--muted)"},
         )  # fmt: skip
     return figure
@@ -173,8 +172,24 @@ def durations(buckets: Sequence[Bucket], question: Filter, now_ns: int) -> go.Fi
         line("longest", "var(--muted)", "dot", lambda tally: tally.max_ns),
     ]
     figure = _over_time(traces, question, now_ns)
-    figure.update_layout(yaxis={"type": "log", "ticksuffix": "s", "tickformat": "~s", "nticks": 6})
+    seconds = [value for trace in traces for value in trace.y if value is not None]
+    ticks = _decades(min(seconds), max(seconds)) if seconds else [1.0]
+    figure.update_layout(
+        yaxis={
+            "type": "log",
+            "tickmode": "array",
+            "tickvals": ticks,
+            "ticktext": [words.duration(tick * 1e9) for tick in ticks],
+        }
+    )
     return figure
+
+
+def _decades(least: float, most: float) -> list[float]:
+    # Few labels that are whole numbers of a unit: powers of ten, and between them a 3 where the range is short.
+    powers = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
+    steps = (1, 3) if len(powers) <= 4 else (1,)
+    return [float(f"{step}e{power}") for power in powers for step in steps]
 
 
 def _gapped(buckets: Sequence[Bucket], question: Filter) -> tuple[list[str], list[Tally | None]]:
@@ -226,10 +241,10 @@ def failure_mix(tools: Sequence[ToolTally], question: Filter) -> go.Figure:
     figure.update_layout(
         template=template(),
         barmode="stack",
-        height=max(160, 28 * len(rows) + 84),
+        height=max(160, 38 * len(rows) + 44),
+        margin_t=4,
         hovermode="closest",
         dragmode=False,
-        showlegend=True,
         bargap=0.3,
         xaxis={"tickformat": ",~s", "nticks": 5, "rangemode": "tozero"},
         yaxis={
@@ -238,6 +253,10 @@ def failure_mix(tools: Sequence[ToolTally], question: Filter) -> go.Figure:
             "ticktext": [label for label, _, _ in rows],
             "autorange": "reversed",
             "showgrid": False,
+            # Room between a name and its bar.
+            "ticks": "outside",
+            "ticklen": 6,
+            "tickcolor": _CLEAR,
             "tickfont": {"color": "var(--text)", "size": 12},
         },
     )

@@ -34,6 +34,9 @@ FLAGS: Mapping[str, str] = {
     "server_finished": "The client gave up, but the server finished its work.",
     "caller_gone": "The server went on for more than a second after its caller had left.",
     "salvaged": "The tool failed but returned partial results.",
+    "views_disagree": "The spans of this call do not agree on how it ended.",
+    "contradicts_is_error": "The span declares an error category and says that it is no error.",
+    "contradicts_retryable": "The span's retryability does not go with its category.",
     "clock_skew": "The span's time lies in the future: some clock is wrong.",
 }
 
@@ -46,11 +49,11 @@ OUTCOMES: Mapping[str, str] = {
 }
 
 CATEGORIES: Mapping[str, str] = {
-    "transient": "may pass: retrying can help",
-    "validation": "the request is wrong: change it",
-    "business": "a rule of the business says no",
+    "transient": "a passing fault, so a retry can help",
+    "validation": "the request was wrong, so it has to change",
+    "business": "a rule of the business said no",
     "permission": "the caller lacks a permission",
-    "unclassified": "no evidence says which kind",
+    "unclassified": "nothing tells what kind of failure it was",
 }
 
 # OTLP's numbers.

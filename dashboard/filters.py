@@ -101,6 +101,16 @@ class Filter:
         """The same question with other filters; None takes one away."""
         return replace(self, **changes)  # type: ignore[arg-type]
 
+    @property
+    def unfiltered(self) -> "Filter":
+        """The same time, all calls."""
+        return self.but(**dict.fromkeys((*ROLLUP_NAMES, *CALL_NAMES)))
+
+    @property
+    def shared(self) -> "Filter":
+        """What every page understands and its filter bar shows: time, environment, server, client, tool."""
+        return self.but(**dict.fromkeys((*ROLLUP_NAMES[4:], *CALL_NAMES)))
+
     def before(self) -> "Filter":
         """The same question about the period of the same length just before."""
         return replace(self, from_ns=self.from_ns - self.span_ns, to_ns=self.from_ns, preset=None)

@@ -88,9 +88,7 @@ def schema_version(connection: Connection) -> str | None:
 
 def freshness(connection: Connection, now_ns: int, skew_s: int) -> Freshness:
     """How far the data reaches. A call further in the future than `skew_s` comes from a wrong clock and is never the newest."""
-    newest = (
-        select(CALL.c.start_ns).where(CALL.c.start_ns <= now_ns + skew_s * 1_000_000_000).order_by(CALL.c.start_ns.desc()).limit(1)
-    )
+    newest = select(CALL.c.start_ns).where(CALL.c.start_ns <= now_ns + skew_s * 1_000_000_000).order_by(CALL.c.start_ns.desc()).limit(1)
     pending, noted_ns = connection.execute(select(func.count(), func.min(PENDING.c.noted_ns)).select_from(PENDING)).one()
     lag = max(0, now_ns - noted_ns) / 1e9 if noted_ns is not None else 0
     return Freshness(connection.execute(newest).scalar_one_or_none(), pending, lag)

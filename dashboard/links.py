@@ -14,6 +14,11 @@ def page(path: str, question: Filter, **beside: str) -> str:
     return f"{path}?{query}" if query else path
 
 
+def here(question: Filter, **beside: object) -> str:
+    """The same page with the same question; parameters of the page that are empty are left out."""
+    return "?" + question.query({name: str(value) for name, value in beside.items() if value})
+
+
 def tool(question: Filter, server: str, name: str) -> str:
     """The page of a tool; the server and the tool are in the path, the rest of the question in the query."""
     path = f"/tools/{path_segment(server)}/{path_segment(name)}"

@@ -65,7 +65,9 @@ def tier(question: Filter) -> Table:
 
 def bucket_width(question: Filter) -> int:
     """Width in nanoseconds of the bars of a chart: the smallest that gives at most MOST_BUCKETS."""
-    return next((width for width in WIDTHS_NS if question.span_ns <= width * MOST_BUCKETS), WIDTHS_NS[-1])
+    # Whole minutes at both ends make a range of an hour up to two minutes longer.
+    length = question.span_ns - 2 * MINUTE_NS
+    return next((width for width in WIDTHS_NS if length <= width * MOST_BUCKETS), WIDTHS_NS[-1])
 
 
 def matching(question: Filter, table: Table) -> list[ColumnElement[bool]]:
@@ -128,9 +130,7 @@ def quiet_tools(connection: Connection, question: Filter, present: Iterable[tupl
     table = tier(question)
     conditions = matching(earlier, table)
     conditions[:2] = [table.c.bucket_ns >= question.from_ns - DAY_NS, table.c.bucket_ns < question.from_ns]
-    statement = (
-        select(table.c.server, table.c.tool, func.max(table.c.bucket_ns)).where(*conditions).group_by(table.c.server, table.c.tool)
-    )
+    statement = select(table.c.server, table.c.tool, func.max(table.c.bucket_ns)).where(*conditions).group_by(table.c.server, table.c.tool)
     here = set(present)
     seen = (SeenTool(*row) for row in connection.execute(statement) if (row[0], row[1]) not in here)
     return tuple(sorted(seen, key=lambda tool: (-tool.last_ns, tool.server, tool.tool)))
@@ -149,6 +149,4 @@ def names(connection: Connection, question: Filter) -> dict[str, tuple[str, ...]
     for row in connection.execute(statement):
         for name, value in zip(counts, row[:4], strict=True):
             counts[name][value] += int(row[4])
-    return {
-        name: tuple(sorted(sorted(values), key=values.__getitem__, reverse=True)[:MOST_NAMES]) for name, values in counts.items()
-    }
+    return {name: tuple(sorted(sorted(values), key=values.__getitem__, reverse=True)[:MOST_NAMES]) for name, values in counts.items()}

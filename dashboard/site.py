@@ -116,19 +116,22 @@ def whole_number(request: Request, name: str, default: int, largest: int) -> int
 
 
 def frame(site: Site, connection: Connection, request: Request, question: Filter | None, now_ns: int) -> dict[str, Any]:
-    """What stands around the content of a page: freshness, and what the filters offer (left out on a live refresh)."""
+    """What stands around the content of a page: freshness, and what the filters offer (left out on a live refresh).
+
+    `here` is the question as the page's own address asks it; a page that has a part of it in its path takes that part away.
+    """
     offered: dict[str, tuple[str, ...]] = {}
     if question is not None and REFRESH_HEADER not in request.headers:
         offered = queries.names(connection, question)
     fresh = health_queries.freshness(connection, now_ns, site.settings.clock_skew_s)
-    return {"question": question, "now_ns": now_ns, "fresh": fresh, "offered": offered}
+    return {"question": question, "here": question, "now_ns": now_ns, "fresh": fresh, "offered": offered}
 
 
 def page(request: Request, site: Site, template: str, status: int = 200, **context: Any) -> HTMLResponse:
     """A rendered page."""
     asked = request.query_params.get("theme", "")
     made = site.templates.get_template(template).render(
-        {"question": None, "fresh": None, "offered": {}, **context},
+        {"question": None, "here": None, "fresh": None, "offered": {}, **context},
         path=request.url.path,
         theme=asked if asked in THEMES else "auto",
     )

@@ -10,7 +10,7 @@ _THINNEST = 0.4
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One span as a bar: `left` and `width` in percent of the trace, `duration_ns` None if its end is unknown; `own`: of this call."""
+    """One span as a bar: `left`, `width` in percent of the trace, `duration_ns` None if unknown, `own`: of this call."""
 
     line: SpanLine
     depth: int

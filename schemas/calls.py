@@ -47,7 +47,8 @@ class Call:
     """One logical execution of a tool. `call_id` is the span id of its outermost span known so far.
 
     `emptiness` is set for success and partial only, `category`, `retryable`, `channel` for failure only. Durations are None where
-    the span's end is unknown or before its start.
+    the span's end is unknown or before its start. `link`, `link_strength`, `attempt` and `chain_id` are given by core/chains.py;
+    `retry_of` is the call id that the emitter says is repeated.
     """
 
     trace_id: bytes
@@ -75,6 +76,7 @@ class Call:
     link_strength: str | None
     attempt: int | None
     chain_id: str | None
+    declared_attempt: int | None
     retry_of: bytes | None
     retry_after_ms: int | None
     arguments_hash: int | None

@@ -26,9 +26,7 @@ class Settings(BaseSettings):
     otlp_http_port: int = Field(4318, ge=0, le=65535, description="Port of OTLP over HTTP.")
     otlp_grpc_port: int = Field(4317, ge=0, le=65535, description="Port of OTLP over gRPC.")
     port: int = Field(4320, ge=0, le=65535, description="Port of the dashboard.")
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Least level that is logged, to standard error."
-    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged, to standard error.")
 
     ingest_token: SecretStr | None = Field(
         None,
@@ -36,9 +34,7 @@ class Settings(BaseSettings):
     )
     cors_origins: tuple[str, ...] = Field((), description="Browser origins that may send spans. Empty: CORS is off.")
     max_body_bytes: int = Field(64 * 2**20, ge=1024, description="Largest request, as sent and as inflated.")
-    max_waiting_bytes: int = Field(
-        256 * 2**20, ge=1024, description="Bytes of requests in work; beyond it exporters are asked to retry."
-    )
+    max_waiting_bytes: int = Field(256 * 2**20, ge=1024, description="Bytes of requests in work; beyond it exporters are asked to retry.")
     name_length: int = Field(256, ge=16, description="Characters kept of a name (span, tool, service, scope).")
     value_length: int = Field(8192, ge=256, description="Characters kept of an attribute value.")
     body_length: int = Field(2048, ge=64, description="Characters kept of an error body's fields.")
@@ -46,9 +42,7 @@ class Settings(BaseSettings):
         "never", description="Whether arguments and results are stored, redacted and cut."
     )
     clock_skew_s: int = Field(600, ge=0, description="Seconds a span may lie in the future before it is flagged.")
-    ancestry_window_s: int = Field(
-        900, ge=0, description="Seconds that the tree places of non-tool spans are kept for late arrivals."
-    )
+    ancestry_window_s: int = Field(900, ge=0, description="Seconds that the tree places of non-tool spans are kept for late arrivals.")
     call_days: int = Field(30, ge=1, description="Days back from receipt; spans that started earlier are refused.")
 
     aliases: dict[str, tuple[str, ...]] = Field(

@@ -13,6 +13,12 @@ SQLModel.metadata = MetaData(
 )
 
 
+def _partial(name: str, *columns: str) -> Index:
+    """An index over the rows that have its first column."""
+    known = text(f"{columns[0]} IS NOT NULL")
+    return Index(name, *columns, sqlite_where=known, postgresql_where=known)
+
+
 class ToolSpanRow(SQLModel, table=True):
     """Evidence: one received tool span."""
 
@@ -57,9 +63,7 @@ class AncestryRow(SQLModel, table=True):
     kept: bool
 
     # What is not kept is pruned by age every minute.
-    __table_args__ = (
-        Index("ix_ancestry_received_ns", "received_ns", sqlite_where=text("NOT kept"), postgresql_where=text("NOT kept")),
-    )
+    __table_args__ = (Index("ix_ancestry_received_ns", "received_ns", sqlite_where=text("NOT kept"), postgresql_where=text("NOT kept")),)
 
 
 class PendingTraceRow(SQLModel, table=True):
@@ -115,7 +119,8 @@ class CallRow(SQLModel, table=True):
     link_strength: str | None = Field(sa_type=Text)
     attempt: int | None
     chain_id: str | None = Field(sa_type=Text)
-    retry_of: bytes | None = Field(sa_type=LargeBinary)
+    declared_attempt: int | None
+    retry_of: bytes | None = Field(sa_type=LargeBinary)  # the call id that it says it repeats
     retry_after_ms: int | None = Field(sa_type=BigInteger)
     arguments_hash: int | None = Field(sa_type=BigInteger)
     result_hash: int | None = Field(sa_type=BigInteger)
@@ -127,6 +132,10 @@ class CallRow(SQLModel, table=True):
     __table_args__ = (
         Index("ix_call_start_ns", "start_ns"),
         Index("ix_call_tool_server_start_ns", "tool", "server", "start_ns"),
+        # Linking looks for the call before and after one: of the same arguments, of any, and by what it is named.
+        _partial("ix_call_session_tool_server_arguments_hash_start_ns", "session", "tool", "server", "arguments_hash", "start_ns"),
+        _partial("ix_call_session_tool_server_start_ns", "session", "tool", "server", "start_ns"),
+        _partial("ix_call_retry_of", "retry_of"),
     )
 
 

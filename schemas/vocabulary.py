@@ -151,9 +151,7 @@ TOOL_MARKERS: Mapping[str, str] = MappingProxyType(
 ERROR_WORDS = frozenset({"error", "failed", "failure"})
 SUCCESS_WORDS = frozenset({"", "ok", "success", "none", "null", "false", "_none"})
 
-CANCELLED_WORDS = frozenset(
-    {"cancelled", "canceled", "cancellederror", "cancelederror", "aborterror", "asyncio.cancellederror", "-32800"}
-)
+CANCELLED_WORDS = frozenset({"cancelled", "canceled", "cancellederror", "cancelederror", "aborterror", "asyncio.cancellederror", "-32800"})
 
 # Category words as emitters spell them, trimmed and case-folded.
 CATEGORY_WORDS: Mapping[str, str] = MappingProxyType(

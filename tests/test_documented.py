@@ -1,5 +1,7 @@
 """What users meet is in the documentation: settings, commands, options, tables, attribute names, exported keys."""
 
+import ast
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +12,7 @@ import typer
 import yaml
 
 from cli.main import app
+from collector.core import classify
 from schemas.calls import CATEGORIES, CHANNELS, EMPTINESS, OUTCOMES
 from schemas.export import RECORD_KEYS
 from schemas.settings import Settings
@@ -38,6 +41,20 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 
 COMMANDS = dict(commands())
+
+
+def section(title: str) -> str:
+    """One chapter of docs/spans.md."""
+    return SPANS.split(f"## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def rules() -> Iterator[str]:
+    """Every rule that can decide the outcome: the second of the pairs that classify returns."""
+    tree = ast.parse(inspect.getsource(classify._outcome))
+    for pair in (node for node in ast.walk(tree) if isinstance(node, ast.Tuple) and len(node.elts) == 2):
+        outcome, rule = pair.elts
+        if isinstance(outcome, ast.Constant) and outcome.value in OUTCOMES and isinstance(rule, ast.Constant):
+            yield str(rule.value)
 
 
 @pytest.mark.parametrize("name", Settings.model_fields)
@@ -76,8 +93,20 @@ def test_exported_key_is_documented(key: str) -> None:
 
 @pytest.mark.parametrize("concept", ALIASES)
 def test_aliases_are_documented_in_their_order(concept: str) -> None:
-    [row] = re.findall(rf"^\| `{concept}` \|(.*)\|$", SPANS, re.MULTILINE)
+    [row] = re.findall(rf"^\| `{concept}` \|(.*)\|$", section("Attribute names"), re.MULTILINE)
     assert tuple(re.findall(r"`([^`]+)`", row)) == ALIASES[concept]
+
+
+def test_rules_are_documented_in_their_order() -> None:
+    # The first cell is the heading of the column.
+    documented = re.findall(r"^\| `([a-z_]+)` \|", section("Outcome"), re.MULTILINE)
+    assert documented[1:] == [rule for rule in dict.fromkeys(rules()) if rule != "no_failure"] + ["no_failure"]
+
+
+@pytest.mark.parametrize("rule", sorted(classify.RISKY_RULES))
+def test_risky_rule_is_documented(rule: str) -> None:
+    assert f"`{rule}`" in section("Outcome")
+    assert rule in (Settings.model_fields["disabled_rules"].description or "")
 
 
 @pytest.mark.parametrize("word", CATEGORY_WORDS)

@@ -1,4 +1,4 @@
-"""Three agents that never tire: support (FastMCP client, patient), research (official client, terse), billing (retries hot)."""
+"""Agents that never tire: support (FastMCP client, patient), research and triage (official client), billing (retries hot)."""
 
 import asyncio
 import random
@@ -10,7 +10,7 @@ import fastmcp
 import mcp
 from opentelemetry import trace
 
-from cli.demo.calling import BILLING, RESEARCH, SUPPORT, Agent, Caller, Policy
+from cli.demo.calling import BILLING, RESEARCH, SUPPORT, TRIAGE, Agent, Caller, Policy
 
 Story = Callable[[Agent, random.Random], Awaitable[None]]
 
@@ -47,6 +47,12 @@ async def research(docs_url: str, draw: random.Random, pace: float) -> None:
         await _converse("research-agent", sdk_caller(client), RESEARCH, _read_up, draw, pace)
 
 
+async def triage(docs_url: str, draw: random.Random, pace: float) -> None:
+    """Reads a page now and then, and tells nothing of what it read: whether pages were empty stays unknown."""
+    async with mcp.Client(docs_url) as client:
+        await _converse("triage-agent", sdk_caller(client), TRIAGE, _glance, draw, pace)
+
+
 async def billing(payments_url: str, draw: random.Random, pace: float) -> None:
     """Moves money, and does not wait long when that fails: in an outage its retries are the storm."""
     async with mcp.Client(payments_url) as client:
@@ -67,7 +73,7 @@ async def _help_customer(agent: Agent, draw: random.Random) -> None:
     customer, order = f"K-{draw.randrange(1000, 1400)}", f"A-{draw.randrange(10000, 10400)}"
     if draw.random() < 0.02:  # a model that misspells a tool
         await agent.use("get_ordr", {"order_id": order})
-    if draw.random() < 0.03:  # a model that forgets an argument
+    if draw.random() < 0.02:  # a model that forgets an argument
         await agent.use("list_orders", {"limit": 5})
     if draw.random() < 0.04:  # a customer who closes the window
         await agent.use_and_cancel("list_orders", {"customer_id": customer})
@@ -85,6 +91,10 @@ async def _read_up(agent: Agent, draw: random.Random) -> None:
     await agent.use("fetch_page", {"page": topic.replace(" ", "-")})
     if draw.random() < 0.5:
         await agent.use("list_recent_changes", {"days": draw.choice((1, 7, 30))})
+
+
+async def _glance(agent: Agent, draw: random.Random) -> None:
+    await agent.use("fetch_page", {"page": draw.choice(("returns", "shipping", "contact"))})
 
 
 async def _settle_bill(agent: Agent, draw: random.Random) -> None:

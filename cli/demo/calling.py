@@ -30,7 +30,8 @@ class Policy:
 
 
 SUPPORT = Policy(attempts=3, first_pause_s=0.4, growth=2, respects_retryable=True, records_content=True)
-RESEARCH = Policy(attempts=2, first_pause_s=0.05, growth=1, respects_retryable=False, records_content=False)
+RESEARCH = Policy(attempts=2, first_pause_s=0.05, growth=1, respects_retryable=False, records_content=True)
+TRIAGE = Policy(attempts=2, first_pause_s=0.05, growth=1, respects_retryable=False, records_content=False)
 BILLING = Policy(attempts=7, first_pause_s=0.25, growth=1, respects_retryable=True, records_content=True)
 
 

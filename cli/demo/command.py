@@ -17,9 +17,7 @@ from cli.up import check_ports, command, run_all
 def demo(
     seed: Annotated[int, typer.Option("--seed", help="What goes wrong and when follows from it.")] = 1,
     pace: Annotated[float, typer.Option("--pace", min=0.1, max=20, help="How busy the agents are; 1 is a few calls a second.")] = 1,
-    send_to: Annotated[
-        str | None, typer.Option("--send-to", help="Run the fleet alone and send to this OTLP/HTTP endpoint.")
-    ] = None,
+    send_to: Annotated[str | None, typer.Option("--send-to", help="Run the fleet alone and send to this OTLP/HTTP endpoint.")] = None,
     config: options.Config = None,
     data: options.Data = None,
     database_url: options.DatabaseUrl = None,

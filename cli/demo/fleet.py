@@ -5,19 +5,20 @@ import logging
 import random
 import signal
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from typing import Any
 
 from opentelemetry import trace
 
-from cli.demo.agents import billing, research, support
+from cli.demo.agents import billing, research, support, triage
 from cli.demo.chance import Chance
 from cli.demo.hosting import hosted
 from cli.demo.servers import docs_server, orders_server, payments_server
 from cli.demo.telemetry import Services, acting_as, http_exporter
 
 SERVERS = ("orders-mcp", "docs-mcp", "payments-mcp")
-AGENTS = ("support-agent", "research-agent", "billing-agent")
+AGENTS = ("support-agent", "research-agent", "triage-agent", "billing-agent")
 # Conversations at a time, of each agent.
 CONVERSATIONS = 2
 
@@ -52,13 +53,15 @@ async def _until_stopped(seed: int, pace: float, orders: str, docs: str, payment
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    agents = []
-    for nth in range(CONVERSATIONS):
-        agents += [
-            _forever("support-agent", lambda draw: support(orders, draw, pace), random.Random(seed + 10 + nth)),
-            _forever("research-agent", lambda draw: research(docs, draw, pace), random.Random(seed + 20 + nth)),
-            _forever("billing-agent", lambda draw: billing(payments, draw, pace), random.Random(seed + 30 + nth)),
-        ]
+    lives = {
+        "support-agent": lambda draw: support(orders, draw, pace),
+        "research-agent": lambda draw: research(docs, draw, pace),
+        "triage-agent": lambda draw: triage(docs, draw, pace),
+        "billing-agent": lambda draw: billing(payments, draw, pace),
+    }
+    agents = [
+        _forever(service, lives[service], random.Random(f"{seed}/{service}/{nth}")) for service in AGENTS for nth in range(CONVERSATIONS)
+    ]
     tasks = [asyncio.create_task(agent) for agent in agents]
     await stop.wait()
     for task in tasks:
@@ -66,7 +69,7 @@ async def _until_stopped(seed: int, pace: float, orders: str, docs: str, payment
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _forever(service: str, live: Any, draw: random.Random) -> None:
+async def _forever(service: str, live: Callable[[random.Random], Awaitable[None]], draw: random.Random) -> None:
     """An agent that loses its connection connects again."""
     with acting_as(service):
         while True:

@@ -10,6 +10,7 @@ import orjson
 from collector.core import reprs
 from collector.core.emptiness import blank_text, emptiness_of
 from collector.core.error_bodies import TOOL_FAILURE_META, ErrorBody, embedded_body, error_body, failing_body, truth
+from collector.core.json_text import loads
 
 # A result larger than this is not parsed: it certainly holds data, and parsing it would stall the neighbours.
 LARGEST_PARSED = 1_000_000
@@ -40,8 +41,8 @@ def parsed(text: str) -> Any:
     head = text.lstrip()[:1]
     if head and (head in '{["' or text.strip() in ("null", "true", "false")) and len(text) <= LARGEST_PARSED:
         try:
-            return orjson.loads(text)
-        except orjson.JSONDecodeError:
+            return loads(text)
+        except ValueError:
             pass
     return reprs.value_in(text)
 

@@ -29,9 +29,7 @@ _VALIDATION = re.compile(
     r"\w*validation_?error|\w*no_?such_?tool\w*|\w*unknown_?tool\w*|\w*tool_?not_?found\w*|\w*invalid_?(?:tool_?)?(?:args?|arguments?|input|params?)\w*",
     re.IGNORECASE,
 )
-_PERMISSION = re.compile(
-    r"permission\w*|unauthori[sz]ed\w*|forbidden\w*|\w*authenticationerror|\w*authorizationerror", re.IGNORECASE
-)
+_PERMISSION = re.compile(r"permission\w*|unauthori[sz]ed\w*|forbidden\w*|\w*authenticationerror|\w*authorizationerror", re.IGNORECASE)
 _ARGUMENTS = re.compile(r"\bargument", re.IGNORECASE)
 _TOOL = re.compile(r"\btool\b", re.IGNORECASE)
 
@@ -58,11 +56,7 @@ def evidence_for(reading: Reading, disabled: Collection[str] = ()) -> CategoryEv
         found = _from_codes(reading) or _from_classes(reading) or _from_text(reading, disabled) or found
     if found is None:
         return CategoryEvidence("unclassified", None, NONE, "none", reading.retryable)
-    return (
-        found
-        if reading.retryable is None
-        else CategoryEvidence(found.category, found.raw, found.strength, found.by, reading.retryable)
-    )
+    return found if reading.retryable is None else CategoryEvidence(found.category, found.raw, found.strength, found.by, reading.retryable)
 
 
 def category_of_word(word: str) -> str | None:

@@ -60,9 +60,10 @@ def is_cancelled(reading: Reading) -> bool:
     words = (reading.text.get("error_type", ""), *(kind for kind, _ in reading.exceptions))
     if any(word.strip().casefold() in CANCELLED_WORDS or word.rpartition(".")[2].casefold() in CANCELLED_WORDS for word in words):
         return True
-    if reading.jsonrpc_code == -32800 or reading.aborted:
+    if -32800 in codes_of(reading) or reading.aborted:
         return True
-    return any(_CANCELLED.match(text) for text in (reading.status_message, *(message for _, message in reading.exceptions)))
+    said = (reading.status_message, *(message for _, message in reading.exceptions))
+    return any(_CANCELLED.match(text) or text.strip().casefold() in CANCELLED_WORDS for text in said)
 
 
 def _failing_body(reading: Reading, disabled: Collection[str]) -> str | None:
@@ -89,13 +90,9 @@ def failure(reading: Reading, rule: str, evidence: CategoryEvidence) -> Verdict:
     if retryable is None:
         retryable = {"transient": True, "unclassified": None}.get(evidence.category, False)
     flags = set()
-    if rule == "declared" and reading.denies_error:
+    if rule == "declared" and (reading.denies_error or any(facts.get("denies_error") for facts in reading.results)):
         flags.add("contradicts_is_error")
-    if (
-        evidence.retryable is not None
-        and evidence.category != "unclassified"
-        and evidence.retryable != (evidence.category == "transient")
-    ):
+    if evidence.retryable is not None and evidence.category != "unclassified" and evidence.retryable != (evidence.category == "transient"):
         flags.add("contradicts_retryable")
     if any(facts.get("error", {}).get("partial_results") for facts in reading.results):
         flags.add("salvaged")

@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 from zlib import crc32
 
-import orjson
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from collector.core.evidence import EvidenceOptions, evidence_of, result_facts
+from collector.core.evidence import EvidenceOptions, evidence_of, result_facts, stored
 from collector.core.recognition import tool_keys, tool_of
 from schemas.spans import Ancestor, Decoded, Intake, Refusal, ToolSpan
 from schemas.vocabulary import ALIASES, UNKNOWN_SERVICE, lexicon
@@ -53,6 +52,7 @@ class Decoder:
         self._tool_keys = tool_keys(settings.aliases)
         self._options = EvidenceOptions(
             lexicon=lexicon(settings.aliases),
+            name_length=settings.name_length,
             value_length=settings.value_length,
             body_length=settings.body_length,
             payloads=settings.store_payloads,
@@ -80,7 +80,7 @@ class Decoder:
                     if reason:
                         refused.setdefault((reason, service), []).append(f"{span.span_id.hex()} {self._name(span.name)}")
                         continue
-                    skewed += span.start_time_unix_nano > received_ns + self._skew_ns
+                    skewed += max(span.start_time_unix_nano, span.end_time_unix_nano) > received_ns + self._skew_ns
                     attributes = plain(span.attributes)
                     tool = tool_of(span.name, attributes, self._tool_keys)
                     if tool is None:
@@ -97,7 +97,7 @@ class Decoder:
                         ToolSpan(
                             span.trace_id,
                             span.span_id,
-                            span.parent_span_id or None,
+                            parent_of(span),
                             span.start_time_unix_nano,
                             min(span.end_time_unix_nano, LARGEST_NS),
                             received_ns,
@@ -115,9 +115,7 @@ class Decoder:
                     )
                 if tools or ignored:
                     intake.append(Intake(service, scope, version, tools, ignored, skewed, sample))
-        refusals = tuple(
-            Refusal(reason, service, len(spans), ", ".join(spans[:SAMPLES])) for (reason, service), spans in refused.items()
-        )
+        refusals = tuple(Refusal(reason, service, len(spans), ", ".join(spans[:SAMPLES])) for (reason, service), spans in refused.items())
         return Decoded(received, tuple(tool_spans), tuple(ancestors), refusals, tuple(intake))
 
     def _refusal(self, span: Span, received_ns: int) -> str | None:
@@ -138,7 +136,8 @@ class Decoder:
 
     def _ancestor(self, span: Span, attributes: Mapping[str, Any], service: str, received_ns: int) -> Ancestor | None:
         """The tree place of a span that is no tool span; None for a root, which nothing passes through."""
-        if not span.parent_span_id:
+        parent = parent_of(span)
+        if parent is None:
             return None
         error_type = attributes.get("error.type")
         http = attributes.get("http.response.status_code", attributes.get("http.status_code"))
@@ -146,7 +145,7 @@ class Decoder:
         return Ancestor(
             span.trace_id,
             span.span_id,
-            span.parent_span_id,
+            parent,
             span.start_time_unix_nano,
             min(span.end_time_unix_nano, LARGEST_NS),
             received_ns,
@@ -156,7 +155,7 @@ class Decoder:
             self._name(str(error_type)) if error_type else "",
             http if isinstance(http, int) and 0 < http < 1000 else None,
             self._name(str(next((attributes[key] for key in PEER_KEYS if attributes.get(key)), ""))),
-            None if result is None else orjson.dumps(result_facts(result, self._options, failing=False)).decode(),
+            None if result is None else stored(result_facts(result, self._options, failing=False)),
         )
 
     def _name(self, text: str) -> str:
@@ -164,6 +163,12 @@ class Decoder:
             text = text.replace("\0", "\ufffd")
         limit = self._name_length
         return text if len(text) <= limit else f"{text[:limit]}… [cut, {len(text)} characters]"
+
+
+def parent_of(span: Span) -> bytes | None:
+    """The parent's span id; some exporters write that of a root as zeros."""
+    parent = span.parent_span_id
+    return parent if parent and parent != NO_SPAN else None
 
 
 def plain(attributes: Any) -> dict[str, Any]:

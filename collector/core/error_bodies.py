@@ -7,6 +7,8 @@ from typing import Any
 
 import orjson
 
+from collector.core.json_text import loads
+
 # Text longer than this is not searched for an error body.
 LONGEST_SEARCHED = 1_000_000
 
@@ -96,8 +98,8 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
     # In a repr the quotes and backslashes of the JSON are escaped once more.
     for candidate in (chunk, chunk.replace('\\"', '"').replace("\\'", "'").replace("\\\\", "\\")):
         try:
-            found = orjson.loads(candidate)
-        except orjson.JSONDecodeError:
+            found = loads(candidate)
+        except ValueError:
             continue
         if isinstance(found, dict):
             yield found

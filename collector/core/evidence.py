@@ -24,6 +24,7 @@ PAYLOAD_KEY = re.compile(
 )
 KEPT_ALL_THE_SAME = frozenset({"error.message", "exception.message", "langfuse.observation.status_message", "logfire.msg"})
 PAYLOAD_CONCEPTS = frozenset({"arguments", "result"})
+NAME_CONCEPTS = frozenset({"tool", "server"})
 FAILURE_CONCEPTS = frozenset({"is_error", "is_success", "category", "error_type"})
 MOST_EVENTS = 8
 MOST_REMEMBERED = 4096
@@ -37,6 +38,7 @@ class EvidenceOptions:
     """Settings that evidence depends on; lengths in characters. `dispositions` remembers what is done with each attribute name."""
 
     lexicon: Mapping[str, Hit]
+    name_length: int
     value_length: int
     body_length: int
     payloads: str
@@ -68,6 +70,7 @@ def evidence_of(span: Span, attributes: Mapping[str, Any], tool: str, options: E
     status = span.status
     failing = status.code == STATUS_ERROR
     remembered, limit = options.dispositions, options.value_length
+    shortest = min(limit, options.name_length)
     for key, value in attributes.items():
         concept, rank = remembered.get(key) or disposition(key, options)
         if concept == "payload":
@@ -81,7 +84,8 @@ def evidence_of(span: Span, attributes: Mapping[str, Any], tool: str, options: E
             continue
         if concept in FAILURE_CONCEPTS:
             failing = failing or _tells_failure(concept, value)
-        kept[key] = value if type(value) is str and len(value) <= limit else short(value, limit)
+        plainly = type(value) is str and len(value) <= shortest
+        kept[key] = value if plainly else short(value, shortest if concept in NAME_CONCEPTS else limit)
     if single:
         payloads.setdefault("arguments", (len(single), {key.rpartition(".")[2]: value for key, value in single.items()}))
     events = _events(span, payloads, options) if span.events else None
@@ -90,10 +94,15 @@ def evidence_of(span: Span, attributes: Mapping[str, Any], tool: str, options: E
         failing = True
     if status.message:
         evidence["status_message"] = short(_without_traceback(status.message), limit)
-    learned = _add_payload_facts(evidence, payloads, failing, options) if payloads else ()
+    return stored(evidence, _add_payload_facts(evidence, payloads, failing, options) if payloads else ())
+
+
+def stored(evidence: dict[str, Any], learned: tuple[str, ...] = ()) -> str:
+    """Evidence as it is stored: JSON text without secrets and without U+0000."""
     text = dumped(evidence)
     if learned or suspicious(text):
-        text = dumped(masked(evidence, learned))
+        evidence = masked(evidence, learned)
+        text = dumped(evidence)
     return dumped(without_nul(evidence)) if "\\u0000" in text else text
 
 
@@ -138,18 +147,14 @@ def result_facts(value: Any, options: EvidenceOptions, *, failing: bool) -> dict
     text = seen.value if isinstance(seen.value, str) else None
     if seen.error is not None:
         facts["error"] = {
-            key: short(item, options.body_length)
-            for key, item in asdict(seen.error).items()
-            if item is not None and item is not False
+            key: short(item, options.body_length) for key, item in asdict(seen.error).items() if item is not None and item is not False
         }
         text = seen.error.message or text
         failing = True
     elif text and "{" in text and len(text) <= LONGEST_HINT:
         body = embedded_body(text)
         if body is not None:
-            facts["embedded"] = {
-                key: short(item, options.body_length) for key, item in asdict(body).items() if item not in (None, False)
-            }
+            facts["embedded"] = {key: short(item, options.body_length) for key, item in asdict(body).items() if item not in (None, False)}
     if text and (failing or len(text) <= LONGEST_HINT):
         hint = category_hint(text)
         if hint is not None:

@@ -38,9 +38,7 @@ def fold(
     spans = list(spans)
     places = {place.span_id: place for place in ancestors}
     carried = carried_results((span.span_id for span in spans), places)
-    nodes = grow(
-        (read(span, lexicon, tuple(carried.get(span.span_id, ()))) for span in spans), lambda found: resolver(found, places)
-    )
+    nodes = grow((read(span, lexicon, tuple(carried.get(span.span_id, ()))) for span in spans), lambda found: resolver(found, places))
     if not places:
         children, kept = {}, frozenset[bytes]()
     else:
@@ -50,7 +48,7 @@ def fold(
     for group in groups(nodes):
         below = [child for node in group for child in children.get(node.reading.span.span_id, ())]
         calls.append(_merge(group, below, disabled, skew_ns))
-    return Folded(tuple(_with_declared_chains(calls)), kept)
+    return Folded(tuple(_with_named_calls(calls)), kept)
 
 
 def _merge(group: list[Node], children: list[FailedChild], disabled: Collection[str], skew_ns: int) -> Call:
@@ -68,12 +66,9 @@ def _merge(group: list[Node], children: list[FailedChild], disabled: Collection[
         flags.add("views_disagree")
     if server is not None and server is not outer:
         flags.update(_timing_flags(group, verdicts, server, verdict))
-    if any(node.reading.span.start_ns > node.reading.span.received_ns + skew_ns for node in group):
+    if any(max(node.reading.span.start_ns, node.reading.span.end_ns) > node.reading.span.received_ns + skew_ns for node in group):
         flags.add("clock_skew")
     readings = [node.reading for node in group]
-    attempt = _known(readings, "attempt")
-    retry_of = _span_id(_said(readings, "retry_of"))
-    retried = retry_of is not None or (attempt is not None and attempt > 1)
     return Call(
         trace_id=span.trace_id,
         call_id=span.span_id,
@@ -85,8 +80,7 @@ def _merge(group: list[Node], children: list[FailedChild], disabled: Collection[
         server=_server(group, server),
         client=span.service if outer.layer != SERVER_LAYER else "",
         tool=outer.reading.tool or UNNAMED_TOOL,
-        session=_first(reading.text.get("conversation") for reading in readings)
-        or _first(r.text.get("mcp_session") for r in readings),
+        session=_first(reading.text.get("conversation") for reading in readings) or _first(r.text.get("mcp_session") for r in readings),
         outcome=verdict.outcome,
         emptiness=_merged_emptiness(group) if verdict.outcome in ("success", "partial") else None,
         category=verdict.category,
@@ -97,11 +91,12 @@ def _merge(group: list[Node], children: list[FailedChild], disabled: Collection[
         message=verdict.message,
         decided_by=verdict.decided_by,
         category_decided_by=verdict.category_decided_by,
-        link="retry" if retried else None,
-        link_strength="declared" if retried else None,
-        attempt=attempt,
+        link=None,
+        link_strength=None,
+        attempt=None,
         chain_id=None,
-        retry_of=retry_of,
+        declared_attempt=_known(readings, "attempt"),
+        retry_of=_span_id(_said(readings, "retry_of")),
         retry_after_ms=_first(_retry_after(reading) for reading in readings),
         arguments_hash=_known(readings, "arguments_hash"),
         result_hash=_first(facts.get("hash") for reading in readings for facts in reading.results),
@@ -218,15 +213,12 @@ def _span_id(text: str | None) -> bytes | None:
     return found if len(found) == 8 else None
 
 
-def _with_declared_chains(calls: list[Call]) -> Iterator[Call]:
-    """The calls, those that say which attempt they repeat with their chain: it is named by the first attempt that is known."""
+def _with_named_calls(calls: list[Call]) -> Iterator[Call]:
+    """The calls, those that name a span which they repeat with the call that the span is part of, if it is in this trace."""
     by_span = {view.span_id: call for call in calls for view in call.views} if any(call.retry_of for call in calls) else {}
     for call in calls:
-        first, seen = call, {call.call_id}
-        while first.retry_of in by_span and by_span[first.retry_of].call_id not in seen:
-            first = by_span[first.retry_of]
-            seen.add(first.call_id)
-        yield call if first is call else replace(call, chain_id=f"{first.trace_id.hex()}-{first.call_id.hex()}")
+        named = by_span.get(call.retry_of) if call.retry_of else None
+        yield call if named is None else replace(call, retry_of=named.call_id)
 
 
 def _said(readings: Iterable[Reading], concept: str) -> str | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from collector.core.tree import Node
+from collector.core.tree import Node, same_tool
 from schemas.calls import FailedChild
 from schemas.spans import Ancestor
 
@@ -56,15 +56,13 @@ def failed_children(places: Mapping[bytes, Ancestor], above: Above) -> dict[byte
         owner: Node | None = above(place.parent_span_id)
         if owner is not None:
             recovered = latest.get(_work(place), (0, b"")) > _order(place)
-            child = FailedChild(
-                place.span_id, place.name, place.service, place.error_type, place.http_status, place.peer, recovered
-            )
+            child = FailedChild(place.span_id, place.name, place.service, place.error_type, place.http_status, place.peer, recovered)
             found.setdefault(owner.reading.span.span_id, []).append(child)
     return found
 
 
 def kept_places(nodes: Iterable[Node], places: Mapping[bytes, Ancestor], above: Above) -> frozenset[bytes]:
-    """The places that calls rest on: between two views, failed or carrying a result below one, or the sibling of a failed one."""
+    """The places that calls rest on: between spans of one tool, failed or carrying a result below one, or the sibling of a failed one."""
     failed_work = {_work(place) for place in places.values() if place.failed}
     kept: set[bytes] = set()
 
@@ -74,7 +72,8 @@ def kept_places(nodes: Iterable[Node], places: Mapping[bytes, Ancestor], above: 
             start = places[start].parent_span_id
 
     for node in nodes:
-        if node.outer is not None:
+        # Also of one that is no view of the call above it: its layer may follow from what stands there.
+        if node.parent is not None and same_tool(node.parent, node):
             keep(node.reading.span.parent_span_id)
     for place in places.values():
         if (place.failed or place.evidence is not None or _work(place) in failed_work) and above(place.parent_span_id) is not None:

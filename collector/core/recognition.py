@@ -38,7 +38,7 @@ def tool_of(name: str, attributes: Mapping[str, Any], tool_keys: tuple[str, ...]
         return None
     # What most emitters send, told by two look-ups.
     if attributes.get("mcp.method.name") == "tools/call" and tool_keys[0] in attributes:
-        return component_name(str(attributes[tool_keys[0]])) or UNNAMED_TOOL
+        return _named(attributes[tool_keys[0]])
     markers = [key for key, value in TOOL_MARKERS.items() if _says(attributes.get(key), value)]
     if name == VERCEL_TOOL_CALL or attributes.get("ai.operationId") == VERCEL_TOOL_CALL:
         markers.append("ai.operationId")
@@ -49,9 +49,9 @@ def tool_of(name: str, attributes: Mapping[str, Any], tool_keys: tuple[str, ...]
     by_name = named_tool(name, attributes)
     if not markers and by_name is None and name not in CLAUDE_CODE and name != RUNNING_TOOL:
         return None
-    named = next((str(attributes[key]) for key in tool_keys if key in attributes), None)
-    if named is not None:
-        return component_name(named) or UNNAMED_TOOL
+    named_by = next((key for key in tool_keys if key in attributes), None)
+    if named_by is not None:
+        return _named(attributes[named_by])
     if by_name is not None:
         return by_name
     if name == CLAUDE_CODE_EXECUTION:
@@ -98,6 +98,10 @@ def _requested_tool(request: Any) -> str | None:
     params = request.get("params") if isinstance(request, dict) else None
     name = params.get("name") if isinstance(params, dict) else None
     return (name or UNNAMED_TOOL) if isinstance(name, str) else None
+
+
+def _named(value: Any) -> str:
+    return (component_name(str(value)) if value is not None else "") or UNNAMED_TOOL
 
 
 def component_name(named: str) -> str:

@@ -25,9 +25,11 @@ _SHAPES = re.compile(
     r"|\bAKIA[0-9A-Z]{12,}"
     r"|\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]*"
 )
-_SCHEMES = re.compile(r"\b(bearer|basic)\s+[A-Za-z0-9._~+/=\-]{6,}", re.IGNORECASE)
+# What follows `basic` is a secret unless it is a plain word: "Basic authentication required" is none.
+_SCHEMES = re.compile(r"\b((?i:bearer|basic)\s+)(?![A-Za-z][a-z]{,18}[.,:]?(?![A-Za-z0-9._~+/=\-]))[A-Za-z0-9._~+/=\-]{6,}")
 _PAIRS = re.compile(
-    rf"""((?<![A-Za-z0-9])(?:[A-Za-z0-9]+[_\-.])?(?:{_WORDS})\\?["']?\s*[:=]\s*(?:\\?["'])?)(?!(?:bearer|basic)\b)([^\s"'\\,;&}}\]]+)""",
+    rf"""((?<![A-Za-z0-9])(?:[A-Za-z0-9]+[_\-.])?(?:{_WORDS})\\?["']?\s*[:=]\s*(?:\\?["'])?(?:(?:bearer|basic)\s+)?)"""
+    r"""(?!\[redacted\])[^\s"'\\,;&}\]]+""",
     re.IGNORECASE,
 )
 _USERINFO = re.compile(r"(://)[^/\s:@]+:[^/\s@]+@")
@@ -46,8 +48,8 @@ def masked_text(text: str, learned: tuple[str, ...] = ()) -> str:
     """The text with secrets masked: by their shape, by the key before them, and those learned from the same span's arguments."""
     for secret in learned:
         text = text.replace(secret, MASK)
-    text = _SCHEMES.sub(rf"\1 {MASK}", text)
     text = _PAIRS.sub(rf"\1{MASK}", text)
+    text = _SCHEMES.sub(rf"\1{MASK}", text)
     text = _USERINFO.sub(rf"\1{MASK}@", text)
     return _SHAPES.sub(MASK, text)
 
@@ -58,9 +60,7 @@ def masked(value: Any, learned: tuple[str, ...] = ()) -> Any:
         return masked_text(value, learned)
     if isinstance(value, dict):
         return {
-            key: MASK
-            if isinstance(item, str | int) and not isinstance(item, bool) and is_secret_key(key)
-            else masked(item, learned)
+            key: MASK if isinstance(item, str | int) and not isinstance(item, bool) and is_secret_key(key) else masked(item, learned)
             for key, item in value.items()
         }
     if isinstance(value, list):

@@ -30,9 +30,7 @@ class Node:
 Resolve = Callable[[Mapping[bytes, Node]], Callable[[bytes | None], Node | None]]
 
 
-def grow(
-    readings: Iterable[Reading], resolve: Callable[[Mapping[bytes, Node]], Callable[[bytes | None], Node | None]]
-) -> list[Node]:
+def grow(readings: Iterable[Reading], resolve: Callable[[Mapping[bytes, Node]], Callable[[bytes | None], Node | None]]) -> list[Node]:
     """The nodes of one trace with parents, layers and folding resolved, in order of start.
 
     `resolve` makes, of the nodes by span id, a function from a span id to the nearest node at or above it.

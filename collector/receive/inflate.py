@@ -67,9 +67,7 @@ def _pieces(body: bytes, coding: str) -> Iterator[bytes]:
                 if members and coding == "gzip" and not rest.strip(b"\0"):
                     break  # zeros pad the end of some gzip files
                 if members >= (1 if coding == "deflate" else MOST_MEMBERS):
-                    raise Unreadable(
-                        f"the {coding} body has too much behind its end", reason=f"{coding} body goes on behind its end"
-                    )
+                    raise Unreadable(f"the {coding} body has too much behind its end", reason=f"{coding} body goes on behind its end")
                 current = opener()
                 members += 1
             try:

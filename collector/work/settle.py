@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Protocol
 
 import orjson
 
+from collector.core.chains import Attempt, relink
 from collector.core.fold import fold
-from collector.work_store import MINUTE_NS, CallTuple, WorkStore
+from collector.settling import ATTEMPT_COLUMNS, CallTuple, Settling
+from collector.work.linking import Surroundings, Trace
+from collector.work_store import MINUTE_NS, WorkStore
 from schemas.calls import Call, FailedChild, View
 from schemas.vocabulary import lexicon
 
@@ -18,7 +21,11 @@ BUCKETS_A_STEP = 20
 
 # The fields of a call stand in the order of the columns (a test holds it); the last three are written as text.
 _FIELDS = attrgetter(*(field.name for field in fields(Call)))
-CALL_ID, START_NS = 1, 2
+_COLUMNS = [field.name for field in fields(Call)]
+TRACE_ID, CALL_ID, START_NS, SESSION = (_COLUMNS.index(name) for name in ("trace_id", "call_id", "start_ns", "session"))
+# Links are given after the calls are stored: where a call stands says nothing of whether it changed.
+_LINKS = slice(_COLUMNS.index("link"), _COLUMNS.index("chain_id") + 1)
+_ATTEMPT = itemgetter(*(_COLUMNS.index(name) for name in ATTEMPT_COLUMNS))
 
 
 class SettleSettings(Protocol):
@@ -48,21 +55,40 @@ class Settler:
             return 0
         ids = sorted(versions)
         before = self._store.calls_of(ids)
-        gone: dict[bytes, list[bytes]] = {}
-        written: dict[bytes, list[CallTuple]] = {}
-        kept: dict[bytes, frozenset[bytes]] = {}
-        buckets: dict[bytes, set[int]] = {}
-        for trace_id, (spans, places) in self._store.spans_of(ids).items():
-            folded = fold(spans, places, self._lexicon, self._disabled, self._skew_ns)
-            old = {row[CALL_ID]: row for row in before.get(trace_id, ())}
-            new = {call.call_id: call_row(call) for call in folded.calls}
-            changed = {call_id for call_id in old.keys() | new.keys() if old.get(call_id) != new.get(call_id)}
-            gone[trace_id] = [call_id for call_id in old if call_id in changed]
-            written[trace_id] = [row for call_id, row in new.items() if call_id in changed]
-            kept[trace_id] = folded.kept
-            buckets[trace_id] = {bucket_of(calls[one][START_NS]) for one in changed for calls in (old, new) if one in calls}
-        self._store.settle(versions, gone, written, kept, buckets, now_ns)
+        read = self._store.spans_of(ids)
+        folded = {trace_id: fold(*read[trace_id], self._lexicon, self._disabled, self._skew_ns) for trace_id in read}
+        with self._store.settling(versions) as transaction:
+            removed: list[CallTuple] = []
+            written: list[CallTuple] = []
+            traces: dict[bytes, list[CallTuple]] = {}
+            for trace_id in transaction.ours:
+                old = {row[CALL_ID]: row for row in before.get(trace_id, ())}
+                new = {call.call_id: call_row(call) for call in folded[trace_id].calls} if trace_id in folded else {}
+                changed = {one for one in {**old, **new} if not _same(old.get(one), new.get(one))}
+                removed += [row for one, row in old.items() if one in changed]
+                written += [row for one, row in new.items() if one in changed]
+                traces[trace_id] = [new[one] if one in changed else old[one] for one in new]
+            transaction.lock_sessions({row[SESSION] for row in (*removed, *written) if row[SESSION] is not None})
+            transaction.remove_calls([(row[TRACE_ID], row[CALL_ID]) for row in removed])
+            transaction.insert_calls(written)
+            self._link(transaction, traces, removed, written)
+            transaction.keep_places([(one, span) for one in transaction.ours if one in folded for span in folded[one].kept])
+            transaction.note_buckets({bucket_of(row[START_NS]) for row in (*removed, *written)}, now_ns)
+            transaction.finish()
         return len(versions)
+
+    def _link(
+        self, transaction: Settling, traces: Mapping[bytes, list[CallTuple]], removed: list[CallTuple], written: list[CallTuple]
+    ) -> None:
+        """Link the calls that changed, and those whose link rested on what was there before. `traces`: all calls of the settled ones."""
+        surroundings = Surroundings(transaction, {one: Trace(map(attempt_of, rows)) for one, rows in traces.items()})
+        seeds = [attempt_of(row) for row in written]
+        for row in removed:
+            seeds += surroundings.around(attempt_of(row), {}).followers
+        links = relink(seeds, surroundings.around)
+        transaction.update_links(
+            [(one.link, one.link_strength, one.attempt, one.chain_id, one.trace_id, one.call_id) for one in links.values()]
+        )
 
     def roll_up(self, limit: int = BUCKETS_A_STEP) -> int:
         """Recompute up to `limit` pending buckets, one transaction each. Returns how many."""
@@ -78,9 +104,22 @@ def bucket_of(start_ns: int) -> int:
 
 
 def call_row(call: Call) -> CallTuple:
-    """A call as a row of the table `call`, in the order of its columns."""
+    """A call as a row of the table `call`, in the order of its columns, linked to nothing yet."""
     *plain, _, _, _ = _FIELDS(call)
+    plain[_LINKS] = ("new", None, call.declared_attempt or 1, f"{call.trace_id.hex()}-{call.call_id.hex()}")
     return (*plain, " ".join(call.flags), _json(call.views), _json(call.failed_children))
+
+
+def attempt_of(row: CallTuple) -> Attempt:
+    """What linking reads of a call's row."""
+    return Attempt(*_ATTEMPT(row))
+
+
+def _same(old: CallTuple | None, new: CallTuple | None) -> bool:
+    """Whether two rows tell the same of a call, links aside."""
+    if old is None or new is None:
+        return old is new
+    return old[: _LINKS.start] == new[: _LINKS.start] and old[_LINKS.stop :] == new[_LINKS.stop :]
 
 
 def _json(items: Iterable[View | FailedChild]) -> str:

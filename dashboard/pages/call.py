@@ -27,9 +27,7 @@ def read(connection: Connection, trace_id: str, call_id: str, number: int, faile
     trace, call = _id(trace_id, 16), _id(call_id, 8)
     found = call_queries.one_call(connection, trace, call)
     if found is None:
-        raise HTTPException(
-            404, "There is no such call. It may have aged out, or an outer span that came later gave it another id."
-        )
+        raise HTTPException(404, "There is no such call. It may have aged out, or an outer span that came later gave it another id.")
     return OneCall(found, call_queries.trace_spans(connection, trace, number, failed))
 
 

@@ -62,9 +62,7 @@ def calls_page(request: Request, site: TheSite) -> Response:
     with queries.snapshot(site.engine) as connection:
         around = frame(site, connection, request, question, now_ns)
         data = read(connection, question, now_ns, A_PAGE, cursor, whole=True)
-    return page(
-        request, site, "calls.html", data=data, cursor=cursor, choices=CHOICES, call_names=CALL_NAMES, csv_rows=CSV_ROWS, **around
-    )
+    return page(request, site, "calls.html", data=data, cursor=cursor, choices=CHOICES, call_names=CALL_NAMES, csv_rows=CSV_ROWS, **around)
 
 
 @router.get("/api/v1/calls", tags=["read"])

@@ -77,6 +77,7 @@ def tool_page(request: Request, site: TheSite, server: str, tool: str) -> Respon
     question = _ask(request, server, tool, now_ns)
     with queries.snapshot(site.engine) as connection:
         around = frame(site, connection, request, question, now_ns)
+        around["here"] = question.but(server=None, tool=None)
         data = read(connection, question, now_ns)
     figures = {
         "outcomes": charts.outcomes_over_time(data.buckets, question, now_ns),

@@ -94,14 +94,6 @@ def test_parts_stop_in_their_order(tmp_path: Path) -> None:
     assert said == []
 
 
-def test_what_must_be_finished_first_is(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    noted = noting(log, "a")
-    part = Part("a", noted.command, before_stop=lambda: log.write_text(log.read_text() + "finish\n"))
-    supervised((part,), lambda: until(lambda: lines(log), "the start"))
-    assert lines(log)[1:] == ["finish", "stop a"]
-
-
 def test_killed_part_starts_again(tmp_path: Path) -> None:
     log = tmp_path / "log"
 

@@ -7,6 +7,8 @@ import socket
 import subprocess
 import sys
 import threading
+import time
+from pathlib import Path
 
 import grpc
 import httpx
@@ -18,6 +20,7 @@ from collector.store import Store
 from schemas.database import migrate, open_database
 from schemas.settings import Settings
 from tests.collector.receive.bodies import as_json, as_protobuf, span
+from tests.collector.receive.conftest import wait_until
 
 RUN = """
 import logging, sys
@@ -118,9 +121,8 @@ def test_a_taken_port_is_named_with_what_to_do(engine, tmp_path, setting):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         ports = {"otlp_http_port": 0, "otlp_grpc_port": 0} | {setting: port}
-        with pytest.raises(
-            CannotStart, match=f"port {port} on 127.0.0.1 .* --{setting.replace('_', '-')} or TOOLVITALS_{setting.upper()}"
-        ):
+        option, variable = setting.replace("_", "-"), setting.upper()
+        with pytest.raises(CannotStart, match=f"port {port} on 127.0.0.1 .* --{option} or TOOLVITALS_{variable}"):
             Collector(Settings(data=tmp_path, **ports), Store(engine)).start()
 
 
@@ -138,6 +140,15 @@ def test_a_stopped_collector_answers_nothing_and_can_be_stopped_again(collector)
     with grpc.insecure_channel(f"127.0.0.1:{collector.grpc_port}") as channel, pytest.raises(grpc.RpcError) as caught:
         channel.unary_unary("/opentelemetry.proto.collector.trace.v1.TraceService/Export")(b"", timeout=5)
     assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+
+
+def bytes_in_work(port: int) -> int:
+    held: int = httpx.get(f"http://127.0.0.1:{port}/healthz").json()["bytes_in_work"]
+    return held
+
+
+def request_head(content_type: str, length: int) -> bytes:
+    return f"POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: {content_type}\r\ncontent-length: {length}\r\n\r\n".encode()
 
 
 @pytest.fixture
@@ -166,10 +177,8 @@ def test_a_request_in_flight_at_the_signal_is_committed_and_answered(process, en
         connection.connection.dbapi_connection.isolation_level = None
         connection.connection.dbapi_connection.execute("BEGIN IMMEDIATE")
         with socket.create_connection(("127.0.0.1", port)) as client:
-            head = f"POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-protobuf\r\ncontent-length: {len(body)}\r\n\r\n"
-            client.sendall(head.encode() + body)
-            while not httpx.get(f"http://127.0.0.1:{port}/healthz").is_success:
-                pass
+            client.sendall(request_head("application/x-protobuf", len(body)) + body)
+            wait_until(lambda: bytes_in_work(port) == len(body))
             running.send_signal(asked)
             while True:  # until it listens no more
                 try:
@@ -187,8 +196,8 @@ def test_a_request_in_flight_at_the_signal_is_committed_and_answered(process, en
 def test_a_request_half_sent_at_the_signal_is_answered_with_503(process, engine):
     running, port = process
     with socket.create_connection(("127.0.0.1", port)) as client:
-        client.sendall(b"POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 5000\r\n\r\n{")
-        httpx.get(f"http://127.0.0.1:{port}/healthz")
+        client.sendall(request_head("application/json", 5000) + b"{")
+        wait_until(lambda: bytes_in_work(port) == 1)
         running.send_signal(signal.SIGTERM)
         client.settimeout(20)
         answer = client.recv(4096)
@@ -205,3 +214,25 @@ def test_a_taken_port_ends_the_process_with_one_line(settings, engine):
     assert ended.returncode == 1
     assert ended.stderr.startswith(f"toolvitals: port {port} on 127.0.0.1 cannot be had")
     assert ended.stderr.count("\n") == 1
+
+
+def children_of(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+
+
+def test_kill_9_loses_nothing_that_was_answered_and_leaves_no_process_behind(process, engine):
+    running, port = process
+    headers = {"content-type": "application/x-protobuf"}
+    for _ in range(3):
+        body = as_protobuf(*[span() for _ in range(50)])
+        assert httpx.post(f"http://127.0.0.1:{port}/v1/traces", content=body, headers=headers, timeout=30).status_code == 200
+    children = children_of(running.pid)
+    assert children
+    running.kill()
+    running.wait()
+    assert count(engine) == 150
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{child}/stat").exists() and " Z " not in Path(f"/proc/{child}/stat").read_text() for child in children):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -12,6 +12,14 @@ from schemas.settings import Settings
 from schemas.spans import Decoded
 
 
+def wait_until(true: Callable[[], bool]) -> None:
+    """Ask until it is so; each question takes a round trip, so this does not spin."""
+    for _ in range(20_000):
+        if true():
+            return
+    raise AssertionError("it never became so")
+
+
 class HeldStore:
     """Keeps what it is given. A test can hold it back (`hold`, `release`) and make its next inserts fail (`failures`)."""
 
@@ -76,11 +84,13 @@ class Edge:
     def post(
         self, body: bytes, content_type: str = "application/x-protobuf", path: str = "/v1/traces", **headers: str
     ) -> httpx.Response:
-        return self.client.post(
-            path,
-            content=body,
-            headers={"content-type": content_type, **{name.replace("_", "-"): value for name, value in headers.items()}},
-        )
+        more = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.client.post(path, content=body, headers={"content-type": content_type, **more})
+
+    @property
+    def bytes_in_work(self) -> int:
+        held: int = self.client.get("/healthz").json()["bytes_in_work"]
+        return held
 
     def close(self) -> None:
         self.store.release()

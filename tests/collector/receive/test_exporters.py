@@ -60,6 +60,6 @@ def test_a_mistake_of_ours_is_not_sent_again(edge, exporter, monkeypatch):
         calls.append(request)
         raise KeyError("no")
 
-    monkeypatch.setattr(edge.collector._ingest, "_decode", mistake)
+    monkeypatch.setattr(edge.collector._reader._decoder, "decode", mistake)
     assert exporter.export([sdk_span()]) is SpanExportResult.FAILURE
     assert len(calls) == 1

@@ -1,7 +1,5 @@
 """OTLP over gRPC by a real channel: codes, details for retries, limits, health."""
 
-import threading
-
 import grpc
 import pytest
 from google.rpc.error_details_pb2 import RetryInfo
@@ -11,6 +9,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from sqlalchemy.exc import DataError, OperationalError
 
 from tests.collector.receive.bodies import as_protobuf, span
+from tests.collector.receive.conftest import wait_until
 
 TRACES = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 METRICS = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
@@ -88,8 +87,7 @@ def test_overload_is_unavailable_with_retry_info_as_otlp_demands(serve):
     with grpc.insecure_channel(edge.target) as channel:
         call = channel.unary_unary(TRACES)
         waiting = [call.future(body, timeout=30) for _ in range(2)]
-        while edge.collector._ingest.room.held < 2 * len(body):
-            threading.Event().wait(0.01)
+        wait_until(lambda: edge.bytes_in_work == 2 * len(body))
         code, info = refused(channel, body)
         assert (code, info.retry_delay.seconds) == (grpc.StatusCode.UNAVAILABLE, 1)
         edge.store.release()
@@ -111,9 +109,8 @@ def test_the_ingest_token_is_asked_for_when_it_is_set(serve, header):
     with grpc.insecure_channel(edge.target) as channel:
         for method in (TRACES, METRICS, LOGS):
             assert refused(channel, b"", method=method) == (grpc.StatusCode.UNAUTHENTICATED, None)
-            assert (
-                refused(channel, b"", method=method, metadata=((header, prefix + "wrong"),))[0] == grpc.StatusCode.UNAUTHENTICATED
-            )
+            code, _ = refused(channel, b"", method=method, metadata=((header, prefix + "wrong"),))
+            assert code is grpc.StatusCode.UNAUTHENTICATED
             export(channel, b"", method=method, metadata=((header, prefix + "right"),))
 
 
@@ -127,7 +124,7 @@ def test_a_mistake_of_ours_is_internal_and_quotes_nothing(edge, channel, monkeyp
     def mistake(request, received_ns):
         raise KeyError("secret of the body")
 
-    monkeypatch.setattr(edge.collector._ingest, "_decode", mistake)
+    monkeypatch.setattr(edge.collector._reader._decoder, "decode", mistake)
     assert refused(channel, as_protobuf(span())) == (grpc.StatusCode.INTERNAL, None)
     assert "secret" not in caplog.text
 

@@ -14,6 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from sqlalchemy.exc import DataError, OperationalError
 
 from tests.collector.receive.bodies import as_json, as_protobuf, span
+from tests.collector.receive.conftest import wait_until
 
 JSON = "application/json"
 PROTOBUF = "application/x-protobuf"
@@ -141,7 +142,7 @@ def test_b28_inflating_stops_at_the_limit_and_names_it(serve, named, encode):
     answer = edge.post(encode(b" " * 1_000_000), JSON, content_encoding=named)
     assert answer.status_code == 413
     assert "100000 bytes as inflated" in answer.json()["message"]
-    assert edge.collector._ingest.room.held == 0
+    assert edge.bytes_in_work == 0
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["with a length", "in chunks"])
@@ -314,11 +315,8 @@ def test_an_empty_token_does_not_start(serve):
 
 
 def preflight(edge) -> httpx.Response:
-    headers = {
-        "origin": "https://app.example",
-        "access-control-request-method": "POST",
-        "access-control-request-headers": "content-type",
-    }
+    asked = {"access-control-request-method": "POST", "access-control-request-headers": "content-type"}
+    headers = {"origin": "https://app.example", **asked}
     return edge.client.options("/v1/traces", headers=headers)
 
 
@@ -338,19 +336,15 @@ def test_beyond_the_bytes_in_work_exporters_are_asked_to_come_again(serve):
     edge = serve(max_waiting_bytes=len(body) * 2 + 100)
     edge.store.hold()
     answers: list[int] = []
-    waiting = [
-        threading.Thread(
-            target=lambda: answers.append(
-                httpx.post(f"{edge.url}/v1/traces", content=body, headers={"content-type": PROTOBUF}).status_code
-            )
-        )
-        for _ in range(2)
-    ]
+
+    def send() -> None:
+        headers = {"content-type": PROTOBUF}
+        answers.append(httpx.post(f"{edge.url}/v1/traces", content=body, headers=headers, timeout=30).status_code)
+
+    waiting = [threading.Thread(target=send) for _ in range(2)]
     for thread in waiting:
         thread.start()
-        edge.store.entered.acquire(timeout=0.5)
-    while edge.collector._ingest.room.held < 2 * len(body):
-        threading.Event().wait(0.01)
+    wait_until(lambda: edge.bytes_in_work == 2 * len(body))
     refused = edge.post(body)
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
     edge.store.release()
@@ -358,16 +352,15 @@ def test_beyond_the_bytes_in_work_exporters_are_asked_to_come_again(serve):
         thread.join()
     assert answers == [200, 200]
     assert edge.post(body).status_code == 200
-    assert edge.collector._ingest.room.held == 0
+    assert edge.bytes_in_work == 0
 
 
 def test_a_client_that_leaves_while_sending_does_no_harm(edge):
     with socket.create_connection(("127.0.0.1", edge.collector.http_port)) as client:
-        client.sendall(b"POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 5000\r\n\r\n{")
-        while edge.collector._ingest.room.held == 0:
-            threading.Event().wait(0.01)
-    while edge.collector._ingest.room.held:
-        threading.Event().wait(0.01)
+        head = b"POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 5000\r\n\r\n"
+        client.sendall(head + b"{")
+        wait_until(lambda: edge.bytes_in_work == 1)
+    wait_until(lambda: edge.bytes_in_work == 0)
     assert edge.post(as_json(span()), JSON).status_code == 200
 
 
@@ -375,11 +368,11 @@ def test_a_mistake_of_ours_is_not_asked_for_again_and_quotes_nothing(edge, monke
     def mistake(request, received_ns):
         raise KeyError("secret of the body")
 
-    monkeypatch.setattr(edge.collector._ingest, "_decode", mistake)
+    monkeypatch.setattr(edge.collector._reader._decoder, "decode", mistake)
     answer = edge.post(as_json(span()), JSON)
     assert (answer.status_code, "retry-after" in answer.headers) == (500, False)
     assert "secret" not in answer.text + caplog.text
-    assert "KeyError in mistake (test_otlp_http.py:" in caplog.text
+    assert "mistake in toolvitals (KeyError), in mistake (test_otlp_http.py:" in caplog.text
     edge.collector.stop()
     assert edge.store.refused == {"mistake in toolvitals (KeyError)": 1}
 

@@ -1,0 +1,134 @@
+"""Where linking looks for the calls around one: in its trace, held in memory, and in its session, by index look-ups."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from collector.core.chains import Around, Attempt, CallId
+from collector.settling import Settling
+
+Order = tuple[int, int, int, bytes, bytes]
+LookUp = Callable[[str, str, str, int | None, int, int], list[tuple[Any, ...]]]
+
+# Rows fetched around a call at first: itself, the one looked for, and one that shows that no other ties with it.
+FETCHED = 3
+START_NS = Attempt._fields.index("start_ns")
+
+
+class Trace:
+    """The calls of one trace in order, by what they do."""
+
+    def __init__(self, attempts: Iterable[Attempt]) -> None:
+        self.by_id: dict[bytes, Attempt] = {}
+        self._lines: dict[Any, tuple[list[Order], list[Attempt]]] = {}
+        self._naming: dict[bytes, list[Attempt]] = {}
+        for attempt in sorted(attempts, key=lambda one: one.order):
+            self.by_id[attempt.call_id] = attempt
+            for line in (same_work(attempt), any_arguments(attempt)):
+                orders, line_attempts = self._lines.setdefault(line, ([], []))
+                orders.append(attempt.order)
+                line_attempts.append(attempt)
+            if attempt.retry_of is not None:
+                self._naming.setdefault(attempt.retry_of, []).append(attempt)
+
+    def beside(self, attempt: Attempt, line: Any) -> tuple[Attempt | None, Attempt | None]:
+        """The call before and the one after an attempt (which need not be there itself) in a line."""
+        orders, attempts = self._lines.get(line, ([], []))
+        at = bisect_left(orders, attempt.order)
+        after = at + 1 if at < len(orders) and orders[at] == attempt.order else at
+        return (attempts[at - 1] if at else None), (attempts[after] if after < len(attempts) else None)
+
+    def naming(self, call_id: bytes) -> Sequence[Attempt]:
+        """The calls that say they repeat a call of this trace."""
+        return self._naming.get(call_id, ())
+
+
+def same_work(attempt: Attempt) -> Any:
+    """What two calls of one trace must share to be linked: arguments seen and equal, or unseen under one parent."""
+    unseen = ("parent", attempt.parent_span_id or attempt.call_id) if attempt.arguments_hash is None else attempt.arguments_hash
+    return attempt.tool, attempt.server, unseen
+
+
+def any_arguments(attempt: Attempt) -> Any:
+    """What two calls share whatever their arguments."""
+    return attempt.tool, attempt.server
+
+
+class Surroundings:
+    """Answers what is around a call, inside one settling transaction."""
+
+    def __init__(self, transaction: Settling, traces: dict[bytes, Trace]) -> None:
+        self._transaction = transaction
+        self._traces = traces
+
+    def trace(self, trace_id: bytes) -> Trace:
+        """The calls of a trace as they are stored now."""
+        if trace_id not in self._traces:
+            self._traces[trace_id] = Trace(Attempt(*row) for row in self._transaction.attempts_of(trace_id))
+        return self._traces[trace_id]
+
+    def around(self, call: Attempt, updates: Mapping[CallId, Attempt]) -> Around:
+        """What link_of and relink ask for, with the links found by now."""
+        trace = self.trace(call.trace_id)
+        before, after = trace.beside(call, same_work(call))
+        near_before, near_after = trace.beside(call, any_arguments(call))
+        previous = [before] if before else []
+        neighbours = [near_before] if near_before else []
+        followers = [one for one in (after, near_after, *trace.naming(call.call_id)) if one is not None]
+        if call.session is not None:
+            if call.arguments_hash is not None:
+                previous += self._latest(call, call.arguments_hash)
+                followers += self._first(call, call.arguments_hash)
+                neighbours += self._latest(call, None)
+                followers += self._first(call, None)
+            followers += [one for one in self._naming(call) if one.order > call.order]
+        return Around(
+            previous=_newest(previous, updates),
+            named=_newest(self._named(call, trace), updates),
+            neighbour=_newest(neighbours, updates),
+            followers=tuple(updates.get(one.key, one) for one in followers),
+        )
+
+    def _latest(self, call: Attempt, arguments_hash: int | None) -> list[Attempt]:
+        """The latest call of the session before a call."""
+        found = self._nearest(call, arguments_hash, self._transaction.attempts_before, lambda one: one.order < call.order)
+        return [max(found, key=lambda one: one.order)] if found else []
+
+    def _first(self, call: Attempt, arguments_hash: int | None) -> list[Attempt]:
+        """The first call of the session after a call."""
+        found = self._nearest(call, arguments_hash, self._transaction.attempts_after, lambda one: one.order > call.order)
+        return [min(found, key=lambda one: one.order)] if found else []
+
+    def _nearest(self, call: Attempt, arguments_hash: int | None, look_up: LookUp, wanted: Callable[[Attempt], bool]) -> list[Attempt]:
+        """The calls on one side with the start that is nearest: the start alone is no order, so all that tie are fetched."""
+        limit = FETCHED
+        while True:
+            rows = look_up(call.session or "", call.tool, call.server, arguments_hash, call.start_ns, limit)
+            found = [one for one in _attempts(rows) if wanted(one)]
+            if len(rows) < limit or (found and rows[-1][START_NS] != found[0].start_ns):
+                return [one for one in found if one.start_ns == found[0].start_ns]
+            limit *= 8
+
+    def _naming(self, call: Attempt) -> Iterator[Attempt]:
+        return (one for one in _attempts(self._transaction.attempts_naming(call.call_id)) if one.session == call.session)
+
+    def _named(self, call: Attempt, trace: Trace) -> list[Attempt]:
+        """The call that a call says it repeats, if it is known and earlier."""
+        if call.retry_of is None:
+            return []
+        found = [trace.by_id[call.retry_of]] if call.retry_of in trace.by_id else []
+        if not found and call.session is not None:
+            found = list(_attempts(self._transaction.attempts_named(call.session, call.tool, call.retry_of)))
+        return [one for one in found if one.order < call.order]
+
+
+def _attempts(rows: Iterable[tuple[Any, ...]]) -> Iterator[Attempt]:
+    return (Attempt(*row) for row in rows)
+
+
+def _newest(attempts: Sequence[Attempt], updates: Mapping[CallId, Attempt]) -> Attempt | None:
+    """The latest of some calls, with the link found for it by now."""
+    if not attempts:
+        return None
+    latest = max(attempts, key=lambda one: one.order)
+    return updates.get(latest.key, latest)

@@ -1,0 +1,1 @@
+"""Tests of the whole: real processes, real servers, real exporters."""
