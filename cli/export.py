@@ -60,7 +60,7 @@ def calls(
     except ValueError as error:
         raise fail(str(error)) from None
     store = WorkStore(opened(load_settings(config, data=data, database_url=database_url)))
-    rows = (row for row in _calls(store, from_ns, to_ns) if (tool is None or row.tool == tool) and (server is None or row.server == server))
+    rows = _calls(store, from_ns, to_ns, tool, server)
     try:
         with _sink(output) as sink:
             count = _write(form, map(call_record, rows), sink)
@@ -74,10 +74,10 @@ def calls(
         typer.echo(f"{count} calls written to {output}", err=True)
 
 
-def _calls(store: "WorkStore", from_ns: int | None, to_ns: int | None) -> Iterator[Any]:
+def _calls(store: "WorkStore", from_ns: int | None, to_ns: int | None, tool: str | None, server: str | None) -> Iterator[Any]:
     """Rows of table call by (start, trace, call), read page by page: memory stays flat, and no page holds up writers."""
     cursor = None if from_ns is None else (from_ns, b"", b"")
-    while rows := store.calls_after(cursor, PAGE):
+    while rows := store.calls_after(cursor, PAGE, tool, server):
         for row in rows:
             if to_ns is not None and row.start_ns >= to_ns:
                 return

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Engine, Select, case, cast, delete, func, insert, literal, select, tuple_
+from sqlalchemy import BigInteger, Connection, Engine, Row, Select, case, cast, delete, func, insert, literal, select, tuple_
 
 from collector.settling import CallTuple, Settling
 from collector.statements import Plain, chunks, insert_for, table
@@ -101,6 +101,20 @@ class WorkStore:
             found = list(connection.execute(query if after is None else query.where(columns.trace_id > after)).scalars())
             self._plain.note_traces(connection, found, now_ns)
         return (found[-1] if found else None), len(found)
+
+    def calls_after(
+        self, cursor: tuple[int, bytes, bytes] | None, limit: int, tool: str | None = None, server: str | None = None
+    ) -> Sequence[Row[Any]]:
+        """Calls in order of (start, trace id, call id), strictly after such a cursor; of one tool or server if given."""
+        call = table(CallRow)
+        order = (call.c.start_ns, call.c.trace_id, call.c.call_id)
+        query = select(call).order_by(*order).limit(limit)
+        if cursor is not None:
+            query = query.where(tuple_(*order) > tuple_(*cursor))
+        for column, wanted in ((call.c.tool, tool), (call.c.server, server)):
+            query = query if wanted is None else query.where(column == wanted)
+        with self._reading() as connection:
+            return connection.execute(query).all()
 
     def _reading(self) -> Connection:
         return self._engine.connect().execution_options(read_only=True)
