@@ -22,6 +22,12 @@ def table(model: type[SQLModel]) -> Table:
     return SQLModel.metadata.tables[str(model.__tablename__)]
 
 
+def version_of(model: type[SQLModel]) -> Any:
+    """The version of a note. One that was taken off and made anew counts from one again, at another time."""
+    columns = table(model).c
+    return (columns.noted_ns + columns.version).label("version")
+
+
 def insert_for(engine: Engine) -> Inserting:
     """The dialect's insert, which knows ON CONFLICT."""
     return postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert

@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Engine, Row, Select, case, cast, delete, func, insert, literal, select, tuple_
+from sqlalchemy import Connection, Engine, Row, delete, func, select, tuple_
 
+from collector.rolling import Rolling, horizons, prepare
 from collector.settling import CallTuple, Settling
-from collector.statements import Plain, chunks, insert_for, table
+from collector.statements import Plain, chunks, insert_for, table, version_of
+from schemas.rollups import NAMES_A_DAY, SECOND_NS
 from schemas.spans import Ancestor, ToolSpan
-from schemas.tables import AncestryRow, CallRow, PendingBucketRow, PendingTraceRow, RollupRow, ToolSpanRow
+from schemas.tables import AncestryRow, CallRow, PendingBucketRow, PendingTraceRow, ToolSpanRow
 
 MINUTE_NS = 60 * 10**9
 
@@ -17,8 +19,9 @@ MINUTE_NS = 60 * 10**9
 class WorkStore:
     """The database as the worker reads and writes it. Safe to share between threads."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, names_a_day: int = NAMES_A_DAY) -> None:
         self._engine = engine
+        self._names_a_day = names_a_day
         self._insert = insert_for(engine)
         self._plain = Plain(engine)
 
@@ -26,8 +29,8 @@ class WorkStore:
         """Traces to settle, the longest waiting first, with the version of their note."""
         columns = table(PendingTraceRow).c
         with self._reading() as connection:
-            rows = connection.execute(select(columns.trace_id, columns.version).order_by(columns.noted_ns, columns.trace_id).limit(limit))
-            return {row.trace_id: row.version for row in rows}
+            query = select(columns.trace_id, version_of(PendingTraceRow)).order_by(columns.noted_ns, columns.trace_id).limit(limit)
+            return {row.trace_id: row.version for row in connection.execute(query)}
 
     def spans_of(self, trace_ids: Sequence[bytes]) -> dict[bytes, tuple[list[ToolSpan], list[Ancestor]]]:
         """All tool spans and tree places of some traces; traces without a tool span are left out."""
@@ -63,22 +66,28 @@ class WorkStore:
         """Rollup buckets to compute, the longest waiting first, with the version of their note."""
         columns = table(PendingBucketRow).c
         with self._reading() as connection:
-            rows = connection.execute(select(columns.bucket_ns, columns.version).order_by(columns.noted_ns, columns.bucket_ns).limit(limit))
-            return {row.bucket_ns: row.version for row in rows}
+            query = select(columns.bucket_ns, version_of(PendingBucketRow)).order_by(columns.noted_ns, columns.bucket_ns).limit(limit)
+            return {row.bucket_ns: row.version for row in connection.execute(query)}
 
     def roll_up(self, bucket_ns: int, version: int) -> None:
         """Compute one bucket whole from its calls. Read outside the write transaction, so that writers wait for the rows alone."""
-        pending, rollup = table(PendingBucketRow), table(RollupRow)
+        pending = table(PendingBucketRow)
         with self._reading() as connection:
-            rows = [dict(row) for row in connection.execute(_grouped(bucket_ns)).mappings()]
+            reached = horizons(connection)
+            width_s = reached.base_s(bucket_ns)
+            start = bucket_ns - bucket_ns % (width_s * SECOND_NS)
+            frozen = reached.frozen(start)
+            prepared = None if frozen else prepare(connection, self._plain, start, width_s)
         with self._engine.begin() as connection:
-            noted = connection.execute(select(pending.c.version).where(pending.c.bucket_ns == bucket_ns).with_for_update()).scalar()
-            if noted is None:  # another worker was faster, and what was read here may be older
-                return
-            connection.execute(delete(rollup).where(rollup.c.bucket_ns == bucket_ns))
-            if rows:
-                connection.execute(insert(rollup), rows)
-            connection.execute(delete(pending).where(pending.c.bucket_ns == bucket_ns, pending.c.version == version))
+            if connection.dialect.name == "postgresql":
+                # Two minutes of one hour at once would each miss the other in its sum.
+                connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended("rollup", 0))))
+            noted = connection.execute(select(pending.c.noted_ns).where(pending.c.bucket_ns == bucket_ns).with_for_update()).scalar()
+            if noted is None or horizons(connection) != reached:
+                return  # another worker was faster, or calls went: what was read here may be older
+            if prepared is not None:
+                Rolling(connection, self._plain, self._insert, self._names_a_day).write(start, width_s, prepared, noted)
+            connection.execute(delete(pending).where(pending.c.bucket_ns == bucket_ns, version_of(PendingBucketRow) == version))
 
     def prune_ancestry(self, before_ns: int, limit: int) -> int:
         """Remove up to `limit` tree places received before a time that no call rests on. Returns how many."""
@@ -118,33 +127,3 @@ class WorkStore:
 
     def _reading(self) -> Connection:
         return self._engine.connect().execution_options(read_only=True)
-
-
-def _grouped(bucket_ns: int) -> Select[Any]:
-    """The rollup rows of one minute as a GROUP BY over call."""
-    call = table(CallRow).c
-    known = func.coalesce(call.duration_ns, 0)
-    failed = case((call.retryable.is_(True), "true"), (call.retryable.is_(False), "false"), else_="unknown")
-    dimensions = [
-        call.environment,
-        call.server,
-        call.client,
-        call.tool,
-        call.outcome,
-        func.coalesce(call.emptiness, "").label("emptiness"),
-        func.coalesce(call.category, "").label("category"),
-        case((call.outcome == "failure", failed), else_="").label("retryable"),
-        func.coalesce(call.channel, "").label("channel"),
-    ]
-    return (
-        select(
-            literal(bucket_ns, BigInteger).label("bucket_ns"),
-            *dimensions,
-            func.count().label("calls"),
-            func.count(call.duration_ns).label("timed"),
-            cast(func.sum(known), BigInteger).label("duration_sum_ns"),
-            func.max(known).label("duration_max_ns"),
-        )
-        .where(call.start_ns >= bucket_ns, call.start_ns < bucket_ns + MINUTE_NS)
-        .group_by(*dimensions)
-    )

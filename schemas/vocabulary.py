@@ -65,10 +65,11 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "langfuse.observation.output",
             "response",
             "mcp.tool.result.content",
-            "mcp.response.value",
             "spring.ai.tool.call.result",
             "mcp.tool.result",
         ),
+        # A tool's result on a span that is no tool span: evidence for the nearest tool span above.
+        "carried_result": ("mcp.response.value",),
         # True, "true", or one of ERROR_WORDS.
         "is_error": (
             "isError",

@@ -1,44 +1,72 @@
 """A database with its collector's and its worker's side, driven without processes and clocks."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, delete, text
+from sqlmodel import SQLModel
 
 from collector.core.decode import Decoder
 from collector.store import Store
 from collector.work.settle import Settler
 from collector.work_store import WorkStore
+from schemas import histogram
 from schemas.database import open_database
+from schemas.rollups import NAMES_A_DAY
 from schemas.settings import Settings
 from schemas.spans import Decoded
 from tests.spans import HASH_KEY, NOW_NS, request
 
+# All measures of all calls at every width and grain, from the calls alone; `counts` is the histogram as text.
 ROLLUP_IS = """
-    SELECT start_ns - start_ns % 60000000000 AS bucket_ns, environment, server, client, tool, outcome,
+    WITH width(width_s) AS (VALUES (60), (900), (7200), (86400)), grain(grain) AS (VALUES (0), (1), (2)),
+    named AS (
+        SELECT *, start_ns - start_ns % 86400000000000 AS day_ns,
+               (server, tool) IN (SELECT server, tool FROM call WHERE outcome IN ('success', 'partial')) AS known
+        FROM call
+    ),
+    placed AS (
+        SELECT day_ns, server, tool, ROW_NUMBER() OVER (PARTITION BY day_ns, server ORDER BY min(start_ns), tool) AS place
+        FROM named GROUP BY 1, 2, 3
+    ),
+    folded AS (
+        SELECT named.*, CASE WHEN known OR place <= :names THEN tool ELSE '(other)' END AS shown
+        FROM named JOIN placed USING (day_ns, server, tool)
+    )
+    SELECT grain, width_s, start_ns - start_ns % (width_s * 1000000000) AS bucket_ns, environment,
+           CASE WHEN grain < 2 THEN server ELSE '' END AS server, CASE WHEN grain < 1 THEN client ELSE '' END AS client,
+           CASE WHEN grain < 2 THEN shown ELSE '' END AS tool, outcome,
            coalesce(emptiness, '') AS emptiness, coalesce(category, '') AS category,
            CASE WHEN outcome <> 'failure' THEN '' WHEN retryable IS NULL THEN 'unknown' WHEN retryable THEN 'true' ELSE 'false' END
                AS retryable,
-           coalesce(channel, '') AS channel, count(*) AS calls, count(duration_ns) AS timed,
-           coalesce(sum(duration_ns), 0) AS duration_sum_ns, coalesce(max(duration_ns), 0) AS duration_max_ns
-    FROM call GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+           CASE WHEN grain < 1 THEN coalesce(channel, '') ELSE '' END AS channel, count(*) AS calls, max(start_ns) AS last_ns,
+           count(duration_ns) AS timed, coalesce(sum(duration_ns / 1000), 0) AS duration_sum_us,
+           min(duration_ns) AS duration_min_ns, coalesce(max(duration_ns), 0) AS duration_max_ns,
+           CASE WHEN grain < 2 THEN group_concat(duration_idx) END AS counts
+    FROM folded JOIN width JOIN grain GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
+"""
+ROLLUP = """
+    SELECT grain, width_s, bucket_ns, environment, server, client, tool, outcome, emptiness, category, retryable, channel,
+           calls, last_ns, timed, duration_sum_us, duration_min_ns, duration_max_ns, packed AS counts
+    FROM (SELECT id AS series_id, * FROM series) JOIN rollup USING (series_id, grain)
+    LEFT JOIN duration USING (grain, width_s, bucket_ns, series_id)
 """
 
 
 class Database:
     """A migrated SQLite file whose argument hashes have a fixed key; `use` changes the settings as a restart would."""
 
-    def __init__(self, path: Path, **settings: Any) -> None:
+    def __init__(self, path: Path, *, names_a_day: int = NAMES_A_DAY, **settings: Any) -> None:
         self.engine: Engine = open_database(f"sqlite:///{path}")
         with self.engine.begin() as connection:
-            connection.execute(
-                text("INSERT INTO meta VALUES ('hash_key', :key) ON CONFLICT (name) DO NOTHING"), {"key": HASH_KEY.hex()}
-            )
+            connection.execute(text("INSERT INTO meta VALUES ('hash_key', :key) ON CONFLICT (name) DO NOTHING"), {"key": HASH_KEY.hex()})
         self.store = Store(self.engine)
-        self.work = WorkStore(self.engine)
+        self.names_a_day = names_a_day
+        self.work = WorkStore(self.engine, names_a_day)
         self.use(**settings)
 
     def use(self, **settings: Any) -> None:
@@ -92,27 +120,30 @@ class Database:
         return self.rows("SELECT * FROM call ORDER BY start_ns, trace_id, call_id")
 
     def rollup(self) -> list[dict[str, Any]]:
-        """All rollup rows, in their order."""
-        return self.rows(f"SELECT * FROM rollup ORDER BY {KEYS}")
+        """All rollup rows in order, with their dimensions and their histogram as counts by bucket."""
+        rows = self.rows(f"SELECT * FROM ({ROLLUP}) ORDER BY {KEYS}")
+        return [row | {"counts": histogram.unpack([row["counts"] or b""])} for row in rows]
 
     def rollup_as_it_must_be(self) -> list[dict[str, Any]]:
         """What a GROUP BY over all calls says."""
-        return self.rows(f"SELECT * FROM ({ROLLUP_IS}) ORDER BY {KEYS}")
+        rows = self.rows(f"SELECT * FROM ({ROLLUP_IS}) ORDER BY {KEYS}", names=self.names_a_day)
+        return [row | {"counts": Counter(map(int, (row["counts"] or "").split(",") if row["counts"] else ()))} for row in rows]
 
     def counters(self) -> dict[str, int]:
-        """The totals."""
-        return {row["name"]: row["value"] for row in self.rows("SELECT * FROM counter")}
+        """The totals of spans."""
+        return {row["name"]: row["value"] for row in self.rows("SELECT * FROM counter WHERE name LIKE '%\\_spans' ESCAPE '\\'")}
 
     def empty(self) -> None:
         """Remove everything but the schema and the key."""
         with self.engine.begin() as connection:
-            for table in ("tool_span", "ancestry", "pending_trace", "pending_bucket", "call", "rollup", "intake", "refusal", "counter"):
-                connection.execute(text(f"DELETE FROM {table}"))
+            for table in reversed(SQLModel.metadata.sorted_tables):
+                if table.name != "meta":
+                    connection.execute(delete(table))
 
     def close(self) -> None:
         """Let go of the file."""
         self.engine.dispose()
 
 
-KEYS = "bucket_ns, environment, server, client, tool, outcome, emptiness, category, retryable, channel"
+KEYS = "grain, width_s, bucket_ns, environment, server, client, tool, outcome, emptiness, category, retryable, channel"
 NewDatabase = Callable[..., Database]

@@ -4,10 +4,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
-from sqlalchemy import Engine, delete, insert, text
+from sqlalchemy import Engine, insert
 from sqlmodel import SQLModel
 
+from collector.core.histogram import index_of
+from collector.work.settle import Settler, bucket_of
+from collector.work_store import WorkStore
 from schemas import tables  # noqa: F401 - declares the tables in the metadata
+from schemas.settings import Settings
 
 SECOND_NS = 1_000_000_000
 MINUTE_NS = 60 * SECOND_NS
@@ -30,15 +34,6 @@ HOSTILE_NAMES = (
     "~",
     "2024-01-01",
 )
-
-_ROLLUP = """
-    INSERT INTO rollup
-    SELECT start_ns - start_ns % 60000000000, environment, server, client, tool, outcome, coalesce(emptiness, ''),
-           coalesce(category, ''),
-           CASE WHEN outcome <> 'failure' THEN '' WHEN retryable IS NULL THEN 'unknown' WHEN retryable THEN 'true' ELSE 'false' END,
-           coalesce(channel, ''), count(*), count(duration_ns), coalesce(sum(duration_ns), 0), coalesce(max(duration_ns), 0)
-    FROM call GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
-"""
 
 
 def call(number: int, **changes: Any) -> dict[str, Any]:
@@ -77,6 +72,7 @@ def call(number: int, **changes: Any) -> dict[str, Any]:
         "flags": "",
         "failed_children": "[]",
     } | changes
+    row.setdefault("duration_idx", None if row["duration_ns"] is None else index_of(row["duration_ns"]))
     if row["outcome"] == "success" and row["emptiness"] is None:
         row["emptiness"] = "data"
     if row["outcome"] == "failure" and row["category"] is None:
@@ -135,8 +131,19 @@ def put(engine: Engine, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def put_calls(engine: Engine, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Insert calls and make the rollups equal to a GROUP BY over all calls."""
+    """Insert calls and roll them up as the worker does."""
+    rows = list(rows)
     put(engine, "call", rows)
-    with engine.begin() as connection:
-        connection.execute(delete(SQLModel.metadata.tables["rollup"]))
-        connection.execute(text(_ROLLUP))
+    put(
+        engine,
+        "pending_bucket",
+        [{"bucket_ns": minute, "noted_ns": 1, "version": 1} for minute in {bucket_of(row["start_ns"]) for row in rows}],
+    )
+    roll_up(engine)
+
+
+def roll_up(engine: Engine) -> None:
+    """Roll up what is pending."""
+    settler = Settler(WorkStore(engine), Settings())
+    while settler.roll_up():
+        pass

@@ -9,17 +9,25 @@ import orjson
 
 from collector.core import reprs
 from collector.core.emptiness import blank_text, emptiness_of
-from collector.core.error_bodies import TOOL_FAILURE_META, ErrorBody, embedded_body, error_body, failing_body, truth
+from collector.core.error_bodies import CATEGORY_KEYS, TOOL_FAILURE_META, ErrorBody, embedded_body, error_body, failing_body, truth
 from collector.core.json_text import loads
 
 # A result larger than this is not parsed: it certainly holds data, and parsing it would stall the neighbours.
+BEGINNINGS = '{["'
 LARGEST_PARSED = 1_000_000
 DEEPEST = 8
 
 FAILED_SOURCE_KEYS = ("failed_sources", "failedSources", "failed_shards", "failedShards")
 DEFERRED_TYPES = frozenset({"input_required", "task"})
-BEGINS_AS_JSON = re.compile(r"""\s*(?:\{\s*"[^"]*"\s*:|\[\s*[{\["])""")
 ENVELOPE_KEYS = frozenset({"kwargs", "input", "inputs", "input_str", "tags", "metadata"})
+# A wrapper has at least one of these keys, and the tool's own object says more than its data only if it has one of those.
+WRAPPER_MARKS = ENVELOPE_KEYS | {
+    "lc", "type", "jsonrpc", "output", "content", "structuredContent", "isError", "is_error", "result", "text", "json", "toolResult",
+}  # fmt: skip
+PAYLOAD_MARKS = frozenset(
+    {"partial", "resultType", "result_type", "_meta", "isError", "is_error", "error", *CATEGORY_KEYS, *FAILED_SOURCE_KEYS}
+)
+BEGINS_AS_JSON = re.compile(r"""\s*(?:\{\s*"[^"]*"\s*:|\[\s*[{\["])""")
 
 
 @dataclass(slots=True)
@@ -38,8 +46,8 @@ class Seen:
 
 def parsed(text: str) -> Any:
     """The value that a text is as JSON or as a Python repr, or the text itself."""
-    head = text.lstrip()[:1]
-    if head and (head in '{["' or text.strip() in ("null", "true", "false")) and len(text) <= LARGEST_PARSED:
+    head = text[:1] if text[:1] in BEGINNINGS else text.lstrip()[:1]
+    if head and (head in BEGINNINGS or text.strip() in ("null", "true", "false")) and len(text) <= LARGEST_PARSED:
         try:
             return loads(text)
         except ValueError:
@@ -78,6 +86,11 @@ def _is_block(item: Any) -> bool:
 
 
 def _see_object(value: dict[str, Any], depth: int) -> Seen:
+    # The two most common objects first: the tool's own data, and an MCP result.
+    if WRAPPER_MARKS.isdisjoint(value):
+        return _see_payload(value)
+    if "isError" in value and isinstance(value.get("content"), list):
+        return _see_result(value, depth)
     if value.get("lc") is not None and isinstance(value.get("kwargs"), dict):
         return see(value["kwargs"], depth + 1)
     if value.get("type") == "tool" and isinstance(value.get("data"), dict):
@@ -174,6 +187,8 @@ def _see_block(block: Any, depth: int) -> Seen:
 
 def _see_payload(value: dict[str, Any]) -> Seen:
     """The tool's own object: an error body, partial, deferred, or plain data."""
+    if PAYLOAD_MARKS.isdisjoint(value):
+        return Seen(value=value)
     partial = value.get("partial") is True or any(value.get(key) for key in FAILED_SOURCE_KEYS)
     deferred = str(value.get("resultType", value.get("result_type"))) in DEFERRED_TYPES
     return Seen(value=value, error=failing_body(value), partial=partial, deferred=deferred)

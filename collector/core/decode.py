@@ -1,15 +1,16 @@
 """From an OTLP request to tool spans, the tree places of other spans, and the reasons for refusing some."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 from zlib import crc32
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from collector.core.evidence import EvidenceOptions, evidence_of, result_facts, stored
+from collector.core.evidence import EvidenceOptions, Gathered, evidence_of, result_facts, stored
 from collector.core.recognition import tool_keys, tool_of
+from collector.core.redaction import masked
+from collector.core.values import cut, plain
 from schemas.spans import Ancestor, Decoded, Intake, Refusal, ToolSpan
 from schemas.vocabulary import ALIASES, UNKNOWN_SERVICE, lexicon
 
@@ -18,7 +19,6 @@ STATUS_ERROR = 2
 NO_TRACE, NO_SPAN = bytes(16), bytes(8)
 # Which attributes tell where a non-tool span went.
 PEER_KEYS = ("server.address", "peer.service", "net.peer.name", "url.full", "db.system.name", "db.system")
-RESULT_ON_OTHER_SPANS = "mcp.response.value"
 SAMPLES = 3
 
 
@@ -81,17 +81,17 @@ class Decoder:
                         refused.setdefault((reason, service), []).append(f"{span.span_id.hex()} {self._name(span.name)}")
                         continue
                     skewed += max(span.start_time_unix_nano, span.end_time_unix_nano) > received_ns + self._skew_ns
-                    attributes = plain(span.attributes)
-                    tool = tool_of(span.name, attributes, self._tool_keys)
+                    gathered = Gathered(span.attributes, self._options)
+                    tool = tool_of(span.name, gathered.kept, self._tool_keys, gathered.payloads.get("arguments"))
                     if tool is None:
                         ignored += 1
                         sample = sample or self._name(span.name)
-                        ancestor = self._ancestor(span, attributes, service, received_ns)
+                        ancestor = self._ancestor(span, gathered, service, received_ns)
                         if ancestor:
                             ancestors.append(ancestor)
                         continue
                     tools += 1
-                    evidence = evidence_of(span, attributes, self._name(tool), self._options)
+                    evidence = evidence_of(span, gathered, self._name(tool), self._options)
                     content = span.SerializeToString()
                     tool_spans.append(
                         ToolSpan(
@@ -134,14 +134,15 @@ class Decoder:
             return f"older than the retention of {self._call_days} days"
         return None
 
-    def _ancestor(self, span: Span, attributes: Mapping[str, Any], service: str, received_ns: int) -> Ancestor | None:
+    def _ancestor(self, span: Span, gathered: Gathered, service: str, received_ns: int) -> Ancestor | None:
         """The tree place of a span that is no tool span; None for a root, which nothing passes through."""
         parent = parent_of(span)
         if parent is None:
             return None
+        attributes = gathered.kept
         error_type = attributes.get("error.type")
         http = attributes.get("http.response.status_code", attributes.get("http.status_code"))
-        result = attributes.get(RESULT_ON_OTHER_SPANS)
+        _, result = gathered.payloads.get("carried_result", (0, None))
         return Ancestor(
             span.trace_id,
             span.span_id,
@@ -155,34 +156,16 @@ class Decoder:
             self._name(str(error_type)) if error_type else "",
             http if isinstance(http, int) and 0 < http < 1000 else None,
             self._name(str(next((attributes[key] for key in PEER_KEYS if attributes.get(key)), ""))),
-            None if result is None else stored(result_facts(result, self._options, failing=False)),
+            None if result is None else stored(masked(result_facts(result, self._options, failing=False))),
         )
 
     def _name(self, text: str) -> str:
         if "\0" in text:
             text = text.replace("\0", "\ufffd")
-        limit = self._name_length
-        return text if len(text) <= limit else f"{text[:limit]}… [cut, {len(text)} characters]"
+        return text if len(text) <= self._name_length else cut(text, self._name_length)
 
 
 def parent_of(span: Span) -> bytes | None:
     """The parent's span id; some exporters write that of a root as zeros."""
     parent = span.parent_span_id
     return parent if parent and parent != NO_SPAN else None
-
-
-def plain(attributes: Any) -> dict[str, Any]:
-    """Attributes as plain Python values; of two with one key the last counts."""
-    return {pair.key: pair.value.string_value or value_of(pair.value) for pair in attributes}
-
-
-def value_of(value: AnyValue) -> Any:
-    """An OTLP value as a plain Python value: bytes as hex text, an empty value as None."""
-    kind = value.WhichOneof("value")
-    if kind == "array_value":
-        return [value_of(item) for item in value.array_value.values]
-    if kind == "kvlist_value":
-        return {item.key: value_of(item.value) for item in value.kvlist_value.values}
-    if kind == "bytes_value":
-        return value.bytes_value.hex()
-    return getattr(value, kind) if kind else None

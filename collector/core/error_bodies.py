@@ -21,6 +21,9 @@ CUSTOMER_KEYS = ("customer_message", "customerMessage", "user_message")
 RETRY_AFTER_KEYS = ("retry_after_ms", "retryAfterMs")
 TOOL_FAILURE_META = "io.modelcontextprotocol/toolFailure"
 
+# Of the category keys those that no tool uses for data of its own.
+_DECLARES = frozenset(CATEGORY_KEYS[:3])
+
 
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
@@ -45,8 +48,7 @@ def failing_body(value: dict[str, Any]) -> ErrorBody | None:
         return error_body(meta[TOOL_FAILURE_META], "tool_failure")
     if truth(value.get("isError")) or truth(value.get("is_error")):
         return error_body(value, "is_error")
-    declares = any(key in value for key in CATEGORY_KEYS[:3]) and any(key in value for key in RETRYABLE_KEYS)
-    if declares:
+    if not _DECLARES.isdisjoint(value) and any(key in value for key in RETRYABLE_KEYS):
         return error_body(value, "body")
     error = value.get("error")
     if isinstance(error, dict) and failing_body(error) is not None:
@@ -120,7 +122,11 @@ def _cut_short(text: str) -> Iterator[dict[str, Any]]:
 
 def first(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
     """The value of the first of the keys that is present and not null."""
-    return next((value[key] for key in keys if value.get(key) is not None), None)
+    for key in keys:
+        found = value.get(key)
+        if found is not None:
+            return found
+    return None
 
 
 def truth(value: Any) -> bool:

@@ -1,18 +1,20 @@
 """What is kept of one tool span: its attributes without payloads, its errors, and facts about arguments and result."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import orjson
+from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from collector.core.bodies import arguments_value, emptiness_of_seen, keyed_hash, parsed, see
 from collector.core.emptiness import item_count
-from collector.core.error_bodies import boolean, embedded_body
+from collector.core.error_bodies import ErrorBody, boolean, embedded_body
 from collector.core.hints import category_hint
-from collector.core.redaction import masked, secrets_in, suspicious
+from collector.core.redaction import MASK, is_secret_key, masked, secrets_in, suspicious
+from collector.core.values import cut, value_of
 from schemas.vocabulary import ARGUMENT_EVENTS, ARGUMENT_PREFIXES, ERROR_WORDS, RESULT_EVENTS, Hit
 
 STATUS_ERROR = 2
@@ -23,11 +25,16 @@ PAYLOAD_KEY = re.compile(
     re.DOTALL,
 )
 KEPT_ALL_THE_SAME = frozenset({"error.message", "exception.message", "langfuse.observation.status_message", "logfire.msg"})
-PAYLOAD_CONCEPTS = frozenset({"arguments", "result"})
+PAYLOAD_CONCEPTS = frozenset({"arguments", "result", "carried_result"})
 NAME_CONCEPTS = frozenset({"tool", "server"})
 FAILURE_CONCEPTS = frozenset({"is_error", "is_success", "category", "error_type"})
 MOST_EVENTS = 8
 MOST_REMEMBERED = 4096
+LONGEST_REMEMBERED = 40
+# The rank of a payload that is put together of events or single attributes: any attribute with the whole is stronger.
+WEAKEST = 1000
+# Facts about a result that quote it.
+TEXT_FACTS = frozenset({"error", "embedded", "excerpt"})
 # Of a result that did not fail only short texts are searched for words of failure: they matter if another view failed.
 LONGEST_HINT = 2000
 TRACEBACK = "Traceback (most recent call last)"
@@ -35,7 +42,11 @@ TRACEBACK = "Traceback (most recent call last)"
 
 @dataclass(frozen=True, slots=True)
 class EvidenceOptions:
-    """Settings that evidence depends on; lengths in characters. `dispositions` remembers what is done with each attribute name."""
+    """Settings that evidence depends on; lengths in characters.
+
+    `dispositions` remembers what is done with each attribute name, `clean` short values that hold no secret: both are few in real
+    life, and a sender of endless new ones only loses the memory's help.
+    """
 
     lexicon: Mapping[str, Hit]
     name_length: int
@@ -43,66 +54,115 @@ class EvidenceOptions:
     body_length: int
     payloads: str
     hash_key: bytes
-    dispositions: dict[str, tuple[str, int]] = field(default_factory=dict)
+    dispositions: dict[str, "Disposition"] = field(default_factory=dict)
+    clean: set[str] = field(default_factory=set)
 
 
-def disposition(key: str, options: EvidenceOptions) -> tuple[str, int]:
-    """What is done with an attribute: its concept and rank, or ("kept", 0), or ("payload", 0) if it is left out."""
+class Disposition(NamedTuple):
+    """What is done with an attribute, and for payloads and flags which concept it stands for, and its rank there."""
+
+    what: int
+    concept: str = ""
+    rank: int = 0
+
+
+KEPT, DROPPED, SECRET, NAME, FLAG, PAYLOAD, ARGUMENT = range(7)
+
+
+def disposition(key: str, options: EvidenceOptions) -> Disposition:
+    """What is done with an attribute of this name."""
     hit = options.lexicon.get(key)
     if hit is not None:
-        found = (hit.concept, hit.rank)
+        concepts = ((PAYLOAD, PAYLOAD_CONCEPTS), (FLAG, FAILURE_CONCEPTS), (NAME, NAME_CONCEPTS))
+        found = Disposition(next((what for what, these in concepts if hit.concept in these), KEPT), hit.concept, hit.rank)
     elif key.startswith(ARGUMENT_PREFIXES):
-        found = ("argument", 0)
+        found = Disposition(ARGUMENT)
+    elif is_secret_key(key):
+        found = Disposition(SECRET)
     else:
-        found = ("payload", 0) if PAYLOAD_KEY.fullmatch(key) and key not in KEPT_ALL_THE_SAME else ("kept", 0)
-    # Names are few in real life; a sender of endless new ones only loses the memory's help.
+        found = Disposition(DROPPED if PAYLOAD_KEY.fullmatch(key) and key not in KEPT_ALL_THE_SAME else KEPT)
     if len(options.dispositions) < MOST_REMEMBERED:
         options.dispositions[key] = found
     return found
 
 
-def evidence_of(span: Span, attributes: Mapping[str, Any], tool: str, options: EvidenceOptions) -> str:
+class Gathered:
+    """The attributes of a span, taken up in one pass: what is `kept`, the payloads apart, whether a flag tells of a failure.
+
+    `fresh` holds the kept texts that are not known to be clean: the search for secrets looks at no more than it must.
+    """
+
+    __slots__ = ("failing", "fresh", "kept", "payloads")
+
+    def __init__(self, attributes: Iterable[KeyValue], options: EvidenceOptions) -> None:
+        self.kept: dict[str, Any] = {}
+        self.payloads: dict[str, tuple[int, Any]] = {}
+        self.fresh: list[str] = []
+        self.failing = False
+        kept, fresh, remembered, clean = self.kept, self.fresh, options.dispositions, options.clean
+        limit = min(options.value_length, options.name_length)
+        for pair in attributes:
+            key = pair.key
+            found = remembered.get(key) or disposition(key, options)
+            what = found.what
+            if what == DROPPED:
+                continue
+            value = pair.value.string_value or value_of(pair.value)
+            if what == KEPT and type(value) is str and len(value) <= limit:
+                kept[key] = value
+                if value not in clean:
+                    fresh.append(value)
+            else:
+                self._take(key, value, found, options)
+
+    def _take(self, key: str, value: Any, found: Disposition, options: EvidenceOptions) -> None:
+        """Take up an attribute that is not simply kept."""
+        if found.what == PAYLOAD:
+            if found.concept not in self.payloads or found.rank < self.payloads[found.concept][0]:
+                self.payloads[found.concept] = found.rank, value
+        elif found.what == ARGUMENT:
+            _, single = self.payloads.setdefault("arguments", (WEAKEST, {}))
+            if isinstance(single, dict):
+                single[key.rpartition(".")[2]] = value
+        elif found.what == SECRET:
+            self.kept[key] = MASK
+        else:
+            if found.what == FLAG:
+                self.failing = self.failing or _tells_failure(found.concept, value)
+            length = min(options.value_length, options.name_length) if found.what == NAME else options.value_length
+            self.kept[key] = short(value, length)
+            if isinstance(value, list | dict) or (isinstance(value, str) and value not in options.clean):
+                self.fresh.append(text_of(self.kept[key]))
+
+
+def evidence_of(span: Span, gathered: Gathered, tool: str, options: EvidenceOptions) -> str:
     """The JSON text that is stored for a tool span (schemas/spans.py says what it holds)."""
-    kept: dict[str, Any] = {}
+    kept, payloads, fresh, status = gathered.kept, gathered.payloads, gathered.fresh, span.status
     evidence: dict[str, Any] = {"tool": tool, "attributes": kept}
-    payloads: dict[str, tuple[int, Any]] = {}
-    single: dict[str, Any] = {}
-    status = span.status
-    failing = status.code == STATUS_ERROR
-    remembered, limit = options.dispositions, options.value_length
-    shortest = min(limit, options.name_length)
-    for key, value in attributes.items():
-        concept, rank = remembered.get(key) or disposition(key, options)
-        if concept == "payload":
-            continue
-        if concept == "argument":
-            single[key] = value
-            continue
-        if concept in PAYLOAD_CONCEPTS:
-            if concept not in payloads or rank < payloads[concept][0]:
-                payloads[concept] = rank, value
-            continue
-        if concept in FAILURE_CONCEPTS:
-            failing = failing or _tells_failure(concept, value)
-        plainly = type(value) is str and len(value) <= shortest
-        kept[key] = value if plainly else short(value, shortest if concept in NAME_CONCEPTS else limit)
-    if single:
-        payloads.setdefault("arguments", (len(single), {key.rpartition(".")[2]: value for key, value in single.items()}))
+    failing = gathered.failing or status.code == STATUS_ERROR
+    if tool not in options.clean:
+        fresh.append(tool)
     events = _events(span, payloads, options) if span.events else None
     if events:
         evidence["events"] = events
+        fresh.append(dumped(events))
         failing = True
     if status.message:
-        evidence["status_message"] = short(_without_traceback(status.message), limit)
-    return stored(evidence, _add_payload_facts(evidence, payloads, failing, options) if payloads else ())
-
-
-def stored(evidence: dict[str, Any], learned: tuple[str, ...] = ()) -> str:
-    """Evidence as it is stored: JSON text without secrets and without U+0000."""
-    text = dumped(evidence)
-    if learned or suspicious(text):
+        evidence["status_message"] = short(_without_traceback(status.message), options.value_length)
+        fresh.append(evidence["status_message"])
+    learned = _add_payload_facts(evidence, payloads, failing, options) if payloads else ()
+    if payloads and TEXT_FACTS & evidence.get("result", {}).keys():
+        fresh.append(dumped(evidence["result"]))
+    if learned or suspicious("\n".join(fresh)):
         evidence = masked(evidence, learned)
-        text = dumped(evidence)
+    elif len(options.clean) < MOST_REMEMBERED:
+        options.clean.update(text for text in fresh if len(text) <= LONGEST_REMEMBERED)
+    return stored(evidence)
+
+
+def stored(evidence: dict[str, Any]) -> str:
+    """Evidence as it is stored: JSON text without U+0000."""
+    text = dumped(evidence)
     return dumped(without_nul(evidence)) if "\\u0000" in text else text
 
 
@@ -117,8 +177,9 @@ def _add_payload_facts(
         evidence["arguments"] = {"hash": keyed_hash(arguments, options.hash_key), "size": _size(given)}
         if suspicious(text_of(given)):
             learned = secrets_in(arguments)
-    if "result" in payloads:
-        evidence["result"] = facts = result_facts(payloads["result"][1], options, failing=failing)
+    result = payloads.get("result") or payloads.get("carried_result")
+    if result is not None:
+        evidence["result"] = facts = result_facts(result[1], options, failing=failing)
         failing = failing or "error" in facts
     if options.payloads == "always" or (options.payloads == "on_failure" and failing):
         evidence["payloads"] = {
@@ -146,15 +207,13 @@ def result_facts(value: Any, options: EvidenceOptions, *, failing: bool) -> dict
             facts[flag] = True
     text = seen.value if isinstance(seen.value, str) else None
     if seen.error is not None:
-        facts["error"] = {
-            key: short(item, options.body_length) for key, item in asdict(seen.error).items() if item is not None and item is not False
-        }
+        facts["error"] = _body_facts(seen.error, options)
         text = seen.error.message or text
         failing = True
     elif text and "{" in text and len(text) <= LONGEST_HINT:
         body = embedded_body(text)
         if body is not None:
-            facts["embedded"] = {key: short(item, options.body_length) for key, item in asdict(body).items() if item not in (None, False)}
+            facts["embedded"] = _body_facts(body, options)
     if text and (failing or len(text) <= LONGEST_HINT):
         hint = category_hint(text)
         if hint is not None:
@@ -162,6 +221,14 @@ def result_facts(value: Any, options: EvidenceOptions, *, failing: bool) -> dict
     if failing and text and seen.error is None:
         facts["excerpt"] = short(text, options.body_length)
     return facts
+
+
+def _body_facts(body: ErrorBody, options: EvidenceOptions) -> dict[str, Any]:
+    """The fields of an error body that say something."""
+    said = ((name, getattr(body, name)) for name in ErrorBody.__slots__)
+    return {
+        name: short(value, options.body_length) for name, value in said if value is not None and (value is not False or name == "retryable")
+    }
 
 
 def _tells_failure(concept: str, value: Any) -> bool:
@@ -180,7 +247,7 @@ def _events(span: Span, payloads: dict[str, tuple[int, Any]], options: EvidenceO
             concept, key = ("arguments", "content") if event.name in ARGUMENT_EVENTS else ("result", "message")
             found = next((pair.value.string_value for pair in event.attributes if pair.key == key), None)
             if found is not None and concept not in payloads:
-                payloads[concept] = 1000, found
+                payloads[concept] = WEAKEST, found
         elif event.name == "exception" and len(exceptions) < MOST_EVENTS:
             said = {pair.key: pair.value.string_value for pair in event.attributes}
             exceptions.append(
@@ -200,10 +267,10 @@ def _without_traceback(text: str) -> str:
 def short(value: Any, length: int) -> Any:
     """A value cut to `length` characters, with a marker that tells the original size; structured ones as JSON text."""
     if isinstance(value, str):
-        return value if len(value) <= length else f"{value[:length]}… [cut, {len(value)} characters]"
+        return value if len(value) <= length else cut(value, length)
     if isinstance(value, list | dict):
         text = dumped(value)
-        return value if len(text) <= length else f"{text[:length]}… [cut, {len(text)} characters]"
+        return value if len(text) <= length else cut(text, length)
     return value
 
 

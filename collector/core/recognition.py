@@ -29,10 +29,11 @@ NEVER = frozenset({"execute_tool (merged tools)", "execute_tool (merged)", "Resp
 NAME_IS_TOOL = frozenset({"openinference.span.kind", "langsmith.span.kind", "langfuse.observation.type", "traceloop.span.kind"})
 
 
-def tool_of(name: str, attributes: Mapping[str, Any], tool_keys: tuple[str, ...]) -> str | None:
+def tool_of(name: str, attributes: Mapping[str, Any], tool_keys: tuple[str, ...], arguments: tuple[int, Any] | None = None) -> str | None:
     """The tool that a span calls: `(unnamed)` if it names an empty one, '' if its parent span names it, None if it is no tool span.
 
-    `attributes` are plain values; `tool_keys` the attributes that name a tool, strongest first.
+    `attributes` are plain values; `tool_keys` the attributes that name a tool, strongest first; `arguments` the
+    rank and value of the call's arguments, which are a whole request in the spans that name the method only.
     """
     if name in NEVER:
         return None
@@ -46,7 +47,7 @@ def tool_of(name: str, attributes: Mapping[str, Any], tool_keys: tuple[str, ...]
         return None
     if any(_is_another_method(attributes.get(key)) for key in METHOD_KEYS):
         return None
-    by_name = named_tool(name, attributes)
+    by_name = named_tool(name, attributes, arguments)
     if not markers and by_name is None and name not in CLAUDE_CODE and name != RUNNING_TOOL:
         return None
     named_by = next((key for key in tool_keys if key in attributes), None)
@@ -77,13 +78,13 @@ def _speaks_of_another(attributes: Mapping[str, Any]) -> bool:
     return isinstance(operation, str) or any(isinstance(kind, str) for kind in kinds)
 
 
-def named_tool(name: str, attributes: Mapping[str, Any]) -> str | None:
+def named_tool(name: str, attributes: Mapping[str, Any], arguments: tuple[int, Any] | None) -> str | None:
     """The tool in the span's own name, or in the request that its name speaks of."""
     found = NAMED.fullmatch(name)
     if found:
         return found.group(1).strip() or UNNAMED_TOOL
     if name == HANDLES_REQUEST:
-        return _requested_tool(attributes.get("request"))
+        return _requested_tool(arguments[1]) if arguments else None
     if name.endswith(".tool") and len(name) > 5 and any(key.startswith("traceloop.") for key in attributes):
         return name[:-5]
     return None

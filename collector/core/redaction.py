@@ -19,11 +19,12 @@ _WORDS = (
 SECRET_KEY = re.compile(rf"(?:.*[._\-\s])?(?:{_WORDS})", re.IGNORECASE)
 
 _SHAPES = re.compile(
-    r"\b(?:sk|pk|rk)[-_](?:live|test|proj|ant)?[-_]?[A-Za-z0-9_\-]{8,}"
-    r"|\b(?:ghp|gho|ghs|github_pat)_[A-Za-z0-9_]{8,}"
+    # `pk_constraints` is a name; a key says what it is for, or is long and holds digits.
+    r"(?<![A-Za-z0-9])(?:sk|pk|rk)[-_](?:(?:live|test|proj|ant)[-_][A-Za-z0-9_\-]{6,}|(?=[A-Za-z_\-]{,64}[0-9])[A-Za-z0-9_\-]{16,})"
+    r"|(?<![A-Za-z0-9])(?:ghp|gho|ghs|github_pat)_[A-Za-z0-9_]{8,}"
     r"|\bxox[abprs]-[A-Za-z0-9\-]{8,}"
     r"|\bAKIA[0-9A-Z]{12,}"
-    r"|\beyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]*"
+    r"|(?<![A-Za-z0-9_\-])eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]+\.[A-Za-z0-9_\-]*"
 )
 # What follows `basic` is a secret unless it is a plain word: "Basic authentication required" is none.
 _SCHEMES = re.compile(r"\b((?i:bearer|basic)\s+)(?![A-Za-z][a-z]{,18}[.,:]?(?![A-Za-z0-9._~+/=\-]))[A-Za-z0-9._~+/=\-]{6,}")
@@ -57,7 +58,7 @@ def masked_text(text: str, learned: tuple[str, ...] = ()) -> str:
 def masked(value: Any, learned: tuple[str, ...] = ()) -> Any:
     """A copy of a JSON-like value with secrets masked, by key and in every text."""
     if isinstance(value, str):
-        return masked_text(value, learned)
+        return masked_text(value, learned) if learned or suspicious(value) else value
     if isinstance(value, dict):
         return {
             key: MASK if isinstance(item, str | int) and not isinstance(item, bool) and is_secret_key(key) else masked(item, learned)

@@ -4,8 +4,10 @@ Each process serves one pipe and ends when the other end is gone, however the co
 do not end it earlier, for its request is still to be answered.
 """
 
+import marshal
 import multiprocessing
 import signal
+from dataclasses import astuple
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 
@@ -13,7 +15,7 @@ from collector.core.decode import Decoder
 from collector.receive.failures import Failure, Fault
 from collector.receive.reading import Form, Reader
 from schemas.settings import Settings
-from schemas.spans import Decoded
+from schemas.spans import Ancestor, Decoded, Intake, Refusal, ToolSpan
 
 
 class Readers:
@@ -68,9 +70,10 @@ class _Process:
         theirs.close()  # so that the end of the process is the end of the pipe
 
     def ask(self, body: bytes, form: Form, received_ns: int) -> Decoded | Failure:
-        self._connection.send((body, form, received_ns))
-        answer: Decoded | Failure = self._connection.recv()
-        return answer
+        self._connection.send((form, received_ns))
+        self._connection.send_bytes(body)
+        failure: Failure | None = self._connection.recv()
+        return failure if failure is not None else unpacked(self._connection.recv_bytes())
 
     def restart(self) -> None:
         self.close()
@@ -88,15 +91,37 @@ def _serve(connection: Connection, settings: Settings, hash_key: bytes) -> None:
     reader = Reader(Decoder(settings, hash_key))
     while True:
         try:
-            body, form, received_ns = connection.recv()
+            form, received_ns = connection.recv()
+            body = connection.recv_bytes()
         except EOFError:
             return
-        answer: Decoded | Failure
         try:
-            answer = reader.read(body, form, received_ns)
+            packed_answer = packed(reader.read(body, form, received_ns))
         except Failure as failure:
-            answer = failure
+            answer: tuple[Failure | None, bytes] = failure, b""
+        else:
+            answer = None, packed_answer
         try:
-            connection.send(answer)
+            connection.send(answer[0])
+            if answer[0] is None:
+                connection.send_bytes(answer[1])
         except BrokenPipeError:
             return
+
+
+def packed(decoded: Decoded) -> bytes:
+    """What a request holds as bytes for the other process. Plain tuples by marshal: pickled records cost as much as decoding."""
+    records = (decoded.tool_spans, decoded.ancestors, map(astuple, decoded.refusals), map(astuple, decoded.intake))
+    return marshal.dumps((decoded.received, *(tuple(map(tuple, one)) for one in records)))
+
+
+def unpacked(data: bytes) -> Decoded:
+    """The reverse of `packed`; both ends are one program, so what arrives is what was sent."""
+    received, spans, ancestors, refusals, intake = marshal.loads(data)
+    return Decoded(
+        received,
+        tuple(map(ToolSpan._make, spans)),
+        tuple(map(Ancestor._make, ancestors)),
+        tuple(Refusal(*one) for one in refusals),
+        tuple(Intake(*one) for one in intake),
+    )

@@ -9,6 +9,7 @@ import orjson
 
 from collector.core.chains import Attempt, relink
 from collector.core.fold import fold
+from collector.core.histogram import index_of
 from collector.settling import ATTEMPT_COLUMNS, CallTuple, Settling
 from collector.work.linking import Surroundings, Trace
 from collector.work_store import MINUTE_NS, WorkStore
@@ -19,7 +20,8 @@ from schemas.vocabulary import lexicon
 TRACES_A_STEP = 1000
 BUCKETS_A_STEP = 20
 
-# The fields of a call stand in the order of the columns (a test holds it); the last three are written as text.
+# The fields of a call stand in the order of the columns (a test holds it); the last three are written as text,
+# and after them comes the bucket of the duration.
 _FIELDS = attrgetter(*(field.name for field in fields(Call)))
 _COLUMNS = [field.name for field in fields(Call)]
 TRACE_ID, CALL_ID, START_NS, SESSION = (_COLUMNS.index(name) for name in ("trace_id", "call_id", "start_ns", "session"))
@@ -106,8 +108,9 @@ def bucket_of(start_ns: int) -> int:
 def call_row(call: Call) -> CallTuple:
     """A call as a row of the table `call`, in the order of its columns, linked to nothing yet."""
     *plain, _, _, _ = _FIELDS(call)
+    bucket = None if call.duration_ns is None else index_of(call.duration_ns)
     plain[_LINKS] = ("new", None, call.declared_attempt or 1, f"{call.trace_id.hex()}-{call.call_id.hex()}")
-    return (*plain, " ".join(call.flags), _json(call.views), _json(call.failed_children))
+    return (*plain, " ".join(call.flags), _json(call.views), _json(call.failed_children), bucket)
 
 
 def attempt_of(row: CallTuple) -> Attempt:

@@ -25,7 +25,7 @@ def test_stop_settles_what_was_accepted_and_the_next_start_goes_on(tmp_path: Pat
         assert not any(Path(f"/proc/{pid}").exists() for pid in parts.values())
         assert first.rows("SELECT COUNT(*) FROM tool_span") == [(sent,)]
         assert first.rows("SELECT COUNT(*) FROM call") == [(sent,)]
-        assert first.rows("SELECT SUM(calls) FROM rollup") == [(sent,)]
+        assert first.rows("SELECT SUM(calls) FROM rollup WHERE grain = 2 AND width_s = 60") == [(sent,)]
     with started(tmp_path / "data", "up") as second:
         export_all(second.http, 2, [[*bodies[0], request(2, 0, SPANS)]])
         status = second.settled(calls=sent + SPANS, tool_spans=sent + SPANS)

@@ -2,12 +2,19 @@
 
 from typing import Any
 
-from collector.core.recognition import tool_keys, tool_of
+import orjson
+
 from tests.spans import decoded, span
 from tests.tables import sentences
 
-KEYS = tool_keys({})
 NAMED = {"gen_ai.tool.name": "search"}
+
+
+def tool_of(name: str, attributes: dict[str, Any], **settings: Any) -> str | None:
+    """The tool that a span calls, None if it is no tool span."""
+    for found in decoded(span(name, attributes=attributes), **settings).tool_spans:
+        return str(orjson.loads(found.evidence)["tool"])
+    return None
 
 
 @sentences(
@@ -75,7 +82,7 @@ NAMED = {"gen_ai.tool.name": "search"}
     },
 )
 def test_a_tool_span(name: str, attributes: dict[str, Any], tool: str) -> None:
-    assert tool_of(name, attributes, KEYS) == tool
+    assert tool_of(name, attributes) == tool
 
 
 @sentences(
@@ -115,7 +122,7 @@ def test_a_tool_span(name: str, attributes: dict[str, Any], tool: str) -> None:
     },
 )
 def test_no_tool_span(name: str, attributes: dict[str, Any]) -> None:
-    assert tool_of(name, attributes, KEYS) is None
+    assert tool_of(name, attributes) is None
 
 
 def test_a_span_that_is_no_tool_span_is_ignored_not_refused() -> None:
@@ -125,6 +132,5 @@ def test_a_span_that_is_no_tool_span_is_ignored_not_refused() -> None:
 
 
 def test_a_users_alias_names_the_tool_before_the_built_in_ones() -> None:
-    keys = tool_keys({"tool": ("acme.tool",)})
     attributes = {"acme.tool": "ours", "gen_ai.tool.name": "theirs", "rpc.method": "tools/call"}
-    assert tool_of("x", attributes, keys) == "ours"
+    assert tool_of("x", attributes, aliases={"tool": ("acme.tool",)}) == "ours"

@@ -17,6 +17,9 @@ from tests.tables import sentences
         "basic credentials": ("basic dXNlcjpwYXNz", "basic [redacted]"),
         "a secret key by its shape": ("Invalid key sk_live_EXAMPLE000", "Invalid key [redacted]"),
         "a key of a model provider": ("key sk-proj-abcdefgh12 refused", "key [redacted] refused"),
+        "a key without a purpose but with digits": ("sk-abcdefghijklmnop1234", "[redacted]"),
+        "a key behind a word": ("set_sk_live_EXAMPLE000", "set_[redacted]"),
+        "a bearer token that is a plain word, in its header": ("Authorization: Bearer letmein", "Authorization: Bearer [redacted]"),
         "a GitHub token": ("ghp_abcdefgh1234", "[redacted]"),
         "a Slack token": ("xoxb-12345678-abc", "[redacted]"),
         "an AWS key": ("AKIAIOSFODNN7EXAMPLE", "[redacted]"),
@@ -43,6 +46,10 @@ def test_a_secret_in_a_text_is_masked(text: str, kept: str) -> None:
         "an address with a port": "http://host:4318/v1/traces",
         "plain words": "the basic idea of a task-based secretary",
         "a tool's name": "set_api_key",
+        "a name that begins like a key": "pk_constraints_of_table",
+        "an error that speaks of a scheme": "Basic authentication required.",
+        "an example of something basic": "a basic example, bearer of news",
+        "what is masked already": "api_key: [redacted]",
     },
 )
 def test_what_is_no_secret_stays(text: str) -> None:

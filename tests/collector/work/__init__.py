@@ -1,0 +1,1 @@
+"""Tests of collector/work and its statements."""
