@@ -70,6 +70,10 @@ class Settling:
             (session, tool), server, arguments_hash, f"start_ns >= ? AND server = ? ORDER BY start_ns LIMIT {limit}", start_ns
         )
 
+    def any_names(self) -> bool:
+        """Whether any call says which one it repeats."""
+        return bool(self._attempts("retry_of IS NOT NULL LIMIT 1", ()))
+
     def attempts_naming(self, call_id: bytes) -> list[CallTuple]:
         """The calls that say they repeat a call."""
         return self._attempts("retry_of = ?", (call_id,))

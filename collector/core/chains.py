@@ -111,12 +111,16 @@ def too_late(call: Attempt, earlier: Attempt, window_ns: int) -> bool:
     return call.start_ns - (earlier.end_ns or earlier.start_ns) > max(window_ns, wait_ns)
 
 
+def was_refused(call: Attempt) -> bool:
+    """Whether a call failed because of what it was called with."""
+    return call.outcome == "failure" and call.category == "validation"
+
+
 def mends(call: Attempt, earlier: Attempt, window_ns: int) -> bool:
     """Whether a call is a repair: other arguments after the earlier ones were refused as invalid."""
     known = call.arguments_hash is not None and earlier.arguments_hash is not None
-    refused = earlier.outcome == "failure" and earlier.category == "validation"
     overlaps = earlier.end_ns is not None and call.start_ns < earlier.end_ns - OVERLAP_NS
-    if not known or not refused or overlaps or too_late(call, earlier, window_ns):
+    if not known or not was_refused(earlier) or overlaps or too_late(call, earlier, window_ns):
         return False
     return call.arguments_hash != earlier.arguments_hash
 

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from collector.core.chains import Around, Attempt, CallId
+from collector.core.chains import Around, Attempt, CallId, was_refused
 from collector.settling import Settling
 
 Order = tuple[int, int, int, bytes, bytes]
@@ -60,6 +60,8 @@ class Surroundings:
     def __init__(self, transaction: Settling, traces: dict[bytes, Trace]) -> None:
         self._transaction = transaction
         self._traces = traces
+        # Few emitters name the call that they repeat: one look-up spares one for each call.
+        self._names = transaction.any_names()
 
     def trace(self, trace_id: bytes) -> Trace:
         """The calls of a trace as they are stored now."""
@@ -72,32 +74,44 @@ class Surroundings:
         trace = self.trace(call.trace_id)
         before, after = trace.beside(call, same_work(call))
         near_before, near_after = trace.beside(call, any_arguments(call))
-        previous = [before] if before else []
-        neighbours = [near_before] if near_before else []
-        followers = [one for one in (after, near_after, *trace.naming(call.call_id)) if one is not None]
+        previous, neighbours = [before], [near_before]
+        followers = [after, near_after, *trace.naming(call.call_id)]
         if call.session is not None:
             if call.arguments_hash is not None:
-                previous += self._latest(call, call.arguments_hash)
-                followers += self._first(call, call.arguments_hash)
-                neighbours += self._latest(call, None)
-                followers += self._first(call, None)
-            followers += [one for one in self._naming(call) if one.order > call.order]
+                earlier, latest, later = self._in_session(call)
+                previous.append(earlier)
+                neighbours.append(latest)
+                followers += later
+            if self._names:
+                followers += self._naming(call)
         return Around(
             previous=_newest(previous, updates),
             named=_newest(self._named(call, trace), updates),
             neighbour=_newest(neighbours, updates),
-            followers=tuple(updates.get(one.key, one) for one in followers),
+            followers=tuple(updates.get(one.key, one) for one in followers if one is not None and one.order > call.order),
         )
 
-    def _latest(self, call: Attempt, arguments_hash: int | None) -> list[Attempt]:
-        """The latest call of the session before a call."""
-        found = self._nearest(call, arguments_hash, self._transaction.attempts_before, lambda one: one.order < call.order)
-        return [max(found, key=lambda one: one.order)] if found else []
+    def _in_session(self, call: Attempt) -> tuple[Attempt | None, Attempt | None, list[Attempt]]:
+        """Of the session: the latest earlier call with the same arguments, the latest with any, and who may look back to this one."""
+        latest = self._latest(call, None)
+        same = latest if latest is None or latest.arguments_hash == call.arguments_hash else self._latest(call, call.arguments_hash)
+        first = self._first(call, None)
+        if first is None or first.arguments_hash == call.arguments_hash:
+            return same, latest, [first] if first else []
+        later = self._first(call, call.arguments_hash)
+        # With other arguments the next call looks back only for what it mends: at this one, or past it at the one before.
+        mends = was_refused(call) or (latest is not None and was_refused(latest))
+        return same, latest, [one for one in (later, first if mends else None) if one is not None]
 
-    def _first(self, call: Attempt, arguments_hash: int | None) -> list[Attempt]:
-        """The first call of the session after a call."""
+    def _latest(self, call: Attempt, arguments_hash: int | None) -> Attempt | None:
+        """The latest call of the session before a call, of one argument hash or of any."""
+        found = self._nearest(call, arguments_hash, self._transaction.attempts_before, lambda one: one.order < call.order)
+        return max(found, key=lambda one: one.order) if found else None
+
+    def _first(self, call: Attempt, arguments_hash: int | None) -> Attempt | None:
+        """The first call of the session after a call, of one argument hash or of any."""
         found = self._nearest(call, arguments_hash, self._transaction.attempts_after, lambda one: one.order > call.order)
-        return [min(found, key=lambda one: one.order)] if found else []
+        return min(found, key=lambda one: one.order) if found else None
 
     def _nearest(self, call: Attempt, arguments_hash: int | None, look_up: LookUp, wanted: Callable[[Attempt], bool]) -> list[Attempt]:
         """The calls on one side with the start that is nearest: the start alone is no order, so all that tie are fetched."""
@@ -126,9 +140,7 @@ def _attempts(rows: Iterable[tuple[Any, ...]]) -> Iterator[Attempt]:
     return (Attempt(*row) for row in rows)
 
 
-def _newest(attempts: Sequence[Attempt], updates: Mapping[CallId, Attempt]) -> Attempt | None:
+def _newest(attempts: Iterable[Attempt | None], updates: Mapping[CallId, Attempt]) -> Attempt | None:
     """The latest of some calls, with the link found for it by now."""
-    if not attempts:
-        return None
-    latest = max(attempts, key=lambda one: one.order)
-    return updates.get(latest.key, latest)
+    latest = max((one for one in attempts if one is not None), key=lambda one: one.order, default=None)
+    return None if latest is None else updates.get(latest.key, latest)

@@ -27,6 +27,7 @@ _COLUMNS = [field.name for field in fields(Call)]
 TRACE_ID, CALL_ID, START_NS, SESSION = (_COLUMNS.index(name) for name in ("trace_id", "call_id", "start_ns", "session"))
 # Links are given after the calls are stored: where a call stands says nothing of whether it changed.
 _LINKS = slice(_COLUMNS.index("link"), _COLUMNS.index("chain_id") + 1)
+_LINKED = [_COLUMNS.index(name) for name in ("session", "declared_attempt", "retry_of")]
 _ATTEMPT = itemgetter(*(_COLUMNS.index(name) for name in ATTEMPT_COLUMNS))
 
 
@@ -84,7 +85,8 @@ class Settler:
     ) -> None:
         """Link the calls that changed, and those whose link rested on what was there before. `traces`: all calls of the settled ones."""
         surroundings = Surroundings(transaction, {one: Trace(map(attempt_of, rows)) for one, rows in traces.items()})
-        seeds = [attempt_of(row) for row in written]
+        # The only call of its trace, of no session, that says nothing of a retry, stands alone: it is stored as such already.
+        seeds = [attempt_of(row) for row in written if len(traces[row[TRACE_ID]]) > 1 or any(row[place] is not None for place in _LINKED)]
         for row in removed:
             seeds += surroundings.around(attempt_of(row), {}).followers
         links = relink(seeds, surroundings.around)
