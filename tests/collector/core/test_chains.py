@@ -150,9 +150,7 @@ ATTEMPTS = st.builds(
 
 
 @given(st.lists(ATTEMPTS, max_size=12), st.data())
-def test_links_do_not_depend_on_the_order_of_arrival(
-    rows: list[tuple[int, int, str, int | None, str | None]], chance: object, data: st.DataObject
-) -> None:
+def test_links_do_not_depend_on_the_order_of_arrival(rows: list[tuple[int, int, str, int | None, str | None]], data: st.DataObject) -> None:
     """Calls that come one by one, in any order, end with the links they have when all come at once."""
     calls = [
         attempt(at, lasts, number + 1, outcome=outcome, arguments_hash=hashed, session=session, parent_span_id=b"p" * 8)._replace(
