@@ -50,7 +50,7 @@ class Collector:
         key = store.hash_key()
         self._reader = Readers(settings, key, processes) if processes else Reader(Decoder(settings, key))
         self._ingest = Ingest(settings, self._reader.read, self._writer, time.time_ns)
-        self._web = OtlpHttp(self._ingest, store.hash_key, settings.cors_origins)
+        self._web = OtlpHttp(self._ingest, store.ping, settings.cors_origins)
         self._http = HttpServer(self._web.app, self._web.stop_reading, GRACE_S)
         self._grpc = OtlpGrpc(self._ingest)
         self.http_port = 0

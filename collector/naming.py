@@ -34,12 +34,14 @@ class Naming:
         news = {server for server, _ in self._learn([name for name in seen if seen[name].succeeded], day_ns)}
         named = self._marked("SELECT first_ns, named FROM tool_name WHERE day_ns = ? AND server = ? AND tool = ?")
         folded: set[ToolName] = set()
+        new: set[ToolName] = set()
         for name in seen:
             first_ns = seen[name].first_ns
             row = self._driver.execute(named, (day_ns, *name)).fetchone()
             if row is None:
                 add = self._marked("INSERT INTO tool_name (day_ns, server, tool, first_ns, named) VALUES (?, ?, ?, ?, ?)")
                 self._driver.execute(add, (day_ns, *name, first_ns, True))
+                new.add(name)
                 news.add(name[0])
             elif first_ns < row[0]:
                 earlier = self._marked("UPDATE tool_name SET first_ns = ? WHERE day_ns = ? AND server = ? AND tool = ?")
@@ -51,7 +53,8 @@ class Naming:
             for tool, is_named in self._decide(day_ns, server).items():
                 name = (server, tool)
                 (folded.discard if is_named else folded.add)(name)
-                self._note(name, day_ns)
+                if name not in new:
+                    self._note(name, day_ns)
         return folded & seen.keys()
 
     def _learn(self, succeeded: Iterable[ToolName], day_ns: int) -> list[ToolName]:

@@ -42,6 +42,11 @@ class Store:
             found = connection.execute(select(meta.c.value).where(meta.c.name == "hash_key")).scalar_one()
         return bytes.fromhex(found)
 
+    def ping(self) -> None:
+        """Read one row. Raises sqlalchemy.exc.SQLAlchemyError if the database does not answer."""
+        with self._engine.connect().execution_options(read_only=True) as connection:
+            connection.execute(select(table(MetaRow).c.name).limit(1)).first()
+
     def insert(self, batch: Sequence[Decoded], now_ns: int) -> None:
         """Store everything of a batch in one transaction, together with the note that its traces are to be settled.
 
@@ -61,7 +66,8 @@ class Store:
                 "received_spans": sum(decoded.received for decoded in batch),
                 "tool_spans": inserted,
                 "ignored_spans": sum(one.ignored_spans for decoded in batch for one in decoded.intake),
-                "refused_spans": sum(one.count for decoded in batch for one in decoded.refusals),
+                # Of requests that could not be read no one knows the spans: they are counted among the refusals alone.
+                "refused_spans": sum(one.count for decoded in batch if decoded.received for one in decoded.refusals),
                 "duplicate_spans": len(spans) - inserted - conflicting,
                 "conflicting_spans": conflicting,
             }

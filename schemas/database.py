@@ -17,10 +17,11 @@ def open_database(url: str, *, busy_timeout_s: float = 5.0) -> Engine:
     """Open the database at a SQLAlchemy URL; makes the folder of a SQLite file. Errors come on first use, as SQLAlchemy's."""
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
-        return create_engine(parsed, pool_pre_ping=True)
+        return create_engine(parsed, pool_pre_ping=True, hide_parameters=True)
     if parsed.database:
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(parsed, connect_args={"timeout": busy_timeout_s, "check_same_thread": False})
+    # Parameters are what strangers sent: they do not belong into error texts, hence not into logs.
+    engine = create_engine(parsed, hide_parameters=True, connect_args={"timeout": busy_timeout_s, "check_same_thread": False})
     event.listen(engine, "connect", _tune_sqlite)
     event.listen(engine, "begin", _begin_immediate)
     return engine
@@ -67,7 +68,7 @@ def newest_schema() -> str:
 
 def schema_of(engine: Engine) -> str | None:
     """The schema version that the database has; None if it is empty."""
-    with engine.connect() as connection:
+    with engine.connect().execution_options(read_only=True) as connection:
         return MigrationContext.configure(connection).get_current_revision()
 
 

@@ -24,18 +24,18 @@ from tests.spans import HASH_KEY, NOW_NS, request
 # All measures of all calls at every width and grain, from the calls alone; `counts` is the histogram as text.
 ROLLUP_IS = """
     WITH width(width_s) AS (VALUES (60), (900), (7200), (86400)), grain(grain) AS (VALUES (0), (1), (2)),
-    named AS (
+    named AS MATERIALIZED (
         SELECT *, start_ns - start_ns % 86400000000000 AS day_ns,
                (server, tool) IN (SELECT server, tool FROM call WHERE outcome IN ('success', 'partial')) AS known
         FROM call
     ),
-    placed AS (
+    placed AS MATERIALIZED (
         SELECT day_ns, server, tool, ROW_NUMBER() OVER (PARTITION BY day_ns, server ORDER BY min(start_ns), tool) AS place
         FROM named GROUP BY 1, 2, 3
     ),
-    folded AS (
+    folded AS MATERIALIZED (
         SELECT named.*, CASE WHEN known OR place <= :names THEN tool ELSE '(other)' END AS shown
-        FROM named JOIN placed USING (day_ns, server, tool)
+        FROM placed CROSS JOIN named USING (day_ns, server, tool)
     )
     SELECT grain, width_s, start_ns - start_ns % (width_s * 1000000000) AS bucket_ns, environment,
            CASE WHEN grain < 2 THEN server ELSE '' END AS server, CASE WHEN grain < 1 THEN client ELSE '' END AS client,
