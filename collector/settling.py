@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, select, tuple_, update
 
 from collector.statements import Inserting, Plain, adding, chunks, table, version_of
-from schemas.tables import AncestryRow, CallRow, PendingBucketRow, PendingTraceRow
+from schemas.tables import AncestryRow, CallRow, PendingBucketRow, PendingTraceRow, RefusalRow
 
 CallTuple = tuple[Any, ...]
 Key = tuple[bytes, bytes]
@@ -114,6 +114,11 @@ class Settling:
         noted = [{"bucket_ns": bucket, "noted_ns": now_ns, "version": 1} for bucket in sorted(buckets)]
         if noted:
             self._connection.execute(adding(self._inserting, PendingBucketRow, ("bucket_ns",), ("version",)), noted)
+
+    def note_refusal(self, reason: str, count: int, sample: str, now_ns: int) -> None:
+        """Count spans that no call could be made of, where the health page shows what was refused."""
+        row = {"reason": reason, "service": "", "count": count, "first_ns": now_ns, "last_ns": now_ns, "sample": sample}
+        self._connection.execute(adding(self._inserting, RefusalRow, ("reason", "service"), ("count",)), [row])
 
     def finish(self) -> None:
         """Take the notes of `ours` off."""

@@ -77,46 +77,56 @@ class Decoder:
                 for span in scope_spans.spans:
                     received += 1
                     reason = self._refusal(span, received_ns)
-                    if reason:
+                    if reason is None:
+                        try:
+                            item = self._read(span, service, environment, scope, version, origin, received_ns)
+                        except Exception as error:  # a mistake of this program must not cost the neighbours
+                            reason = f"toolvitals could not read it ({type(error).__name__})"
+                    if reason is not None:
                         refused.setdefault((reason, service), []).append(f"{span.span_id.hex()} {self._name(span.name)}")
                         continue
                     skewed += max(span.start_time_unix_nano, span.end_time_unix_nano) > received_ns + self._skew_ns
-                    gathered = Gathered(span.attributes, self._options)
-                    tool = tool_of(span.name, gathered.kept, self._tool_keys, gathered.payloads.get("arguments"))
-                    if tool is None:
-                        ignored += 1
-                        sample = sample or self._name(span.name)
-                        ancestor = self._ancestor(span, gathered, service, received_ns)
-                        if ancestor:
-                            ancestors.append(ancestor)
+                    if isinstance(item, ToolSpan):
+                        tools += 1
+                        tool_spans.append(item)
                         continue
-                    tools += 1
-                    evidence = evidence_of(span, gathered, self._name(tool), self._options)
-                    content = span.SerializeToString()
-                    tool_spans.append(
-                        ToolSpan(
-                            span.trace_id,
-                            span.span_id,
-                            parent_of(span),
-                            span.start_time_unix_nano,
-                            min(span.end_time_unix_nano, LARGEST_NS),
-                            received_ns,
-                            span.kind,
-                            span.status.code,
-                            self._name(span.name),
-                            service,
-                            environment,
-                            scope,
-                            version,
-                            evidence,
-                            len(content),
-                            crc32(content, origin),
-                        )
-                    )
+                    ignored += 1
+                    sample = sample or self._name(span.name)
+                    if item is not None:
+                        ancestors.append(item)
                 if tools or ignored:
                     intake.append(Intake(service, scope, version, tools, ignored, skewed, sample))
         refusals = tuple(Refusal(reason, service, len(spans), ", ".join(spans[:SAMPLES])) for (reason, service), spans in refused.items())
         return Decoded(received, tuple(tool_spans), tuple(ancestors), refusals, tuple(intake))
+
+    def _read(
+        self, span: Span, service: str, environment: str, scope: str, version: str, origin: int, received_ns: int
+    ) -> ToolSpan | Ancestor | None:
+        """What is stored of one span: evidence, or its place in the tree if it is no tool span, or nothing."""
+        gathered = Gathered(span.attributes, self._options)
+        tool = tool_of(span.name, gathered.kept, self._tool_keys, gathered.payloads.get("arguments"))
+        if tool is None:
+            return self._ancestor(span, gathered, service, received_ns)
+        evidence = evidence_of(span, gathered, self._name(tool), self._options)
+        content = span.SerializeToString()
+        return ToolSpan(
+            span.trace_id,
+            span.span_id,
+            parent_of(span),
+            span.start_time_unix_nano,
+            min(span.end_time_unix_nano, LARGEST_NS),
+            received_ns,
+            span.kind,
+            span.status.code,
+            self._name(span.name),
+            service,
+            environment,
+            scope,
+            version,
+            evidence,
+            len(content),
+            crc32(content, origin),
+        )
 
     def _refusal(self, span: Span, received_ns: int) -> str | None:
         """Why a span cannot be taken, or None."""

@@ -1,5 +1,6 @@
 """Turn what is pending into calls and rollups: fold the spans of each trace, write what changed, recompute the buckets touched."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from operator import attrgetter, itemgetter
@@ -8,12 +9,13 @@ from typing import Protocol
 import orjson
 
 from collector.core.chains import Attempt, relink
-from collector.core.fold import fold
+from collector.core.fold import Folded, fold
 from collector.core.histogram import index_of
 from collector.settling import ATTEMPT_COLUMNS, CallTuple, Settling
 from collector.work.linking import Surroundings, Trace
 from collector.work_store import MINUTE_NS, WorkStore
 from schemas.calls import Call, FailedChild, View
+from schemas.spans import Ancestor, ToolSpan
 from schemas.vocabulary import lexicon
 
 # Traces in one transaction: small enough that the collector waits for the write lock only briefly.
@@ -29,6 +31,8 @@ TRACE_ID, CALL_ID, START_NS, SESSION = (_COLUMNS.index(name) for name in ("trace
 _LINKS = slice(_COLUMNS.index("link"), _COLUMNS.index("chain_id") + 1)
 _LINKED = [_COLUMNS.index(name) for name in ("session", "declared_attempt", "retry_of")]
 _ATTEMPT = itemgetter(*(_COLUMNS.index(name) for name in ATTEMPT_COLUMNS))
+
+log = logging.getLogger(__name__)
 
 
 class SettleSettings(Protocol):
@@ -59,13 +63,16 @@ class Settler:
         ids = sorted(versions)
         before = self._store.calls_of(ids)
         read = self._store.spans_of(ids)
-        folded = {trace_id: fold(*read[trace_id], self._lexicon, self._disabled, self._skew_ns) for trace_id in read}
+        folded, mistakes = self._folded(read)
         with self._store.settling(versions) as transaction:
             removed: list[CallTuple] = []
             written: list[CallTuple] = []
             traces: dict[bytes, list[CallTuple]] = {}
             for trace_id in transaction.ours:
                 old = {row[CALL_ID]: row for row in before.get(trace_id, ())}
+                if trace_id in mistakes:
+                    traces[trace_id] = list(old.values())
+                    continue
                 new = {call.call_id: call_row(call) for call in folded[trace_id].calls} if trace_id in folded else {}
                 changed = {one for one in {**old, **new} if not _same(old.get(one), new.get(one))}
                 removed += [row for one, row in old.items() if one in changed]
@@ -76,9 +83,23 @@ class Settler:
             transaction.insert_calls(written)
             self._link(transaction, traces, removed, written)
             transaction.keep_places([(one, span) for one in transaction.ours if one in folded for span in folded[one].kept])
+            for trace_id in mistakes.keys() & set(transaction.ours):
+                transaction.note_refusal(mistakes[trace_id], len(read[trace_id][0]), f"trace {trace_id.hex()}", now_ns)
             transaction.note_buckets({bucket_of(row[START_NS]) for row in (*removed, *written)}, now_ns)
             transaction.finish()
         return len(versions)
+
+    def _folded(self, read: Mapping[bytes, tuple[list[ToolSpan], list[Ancestor]]]) -> tuple[dict[bytes, Folded], dict[bytes, str]]:
+        """The calls of each trace, and of those that this program fails at the reason: such a trace must not hold up the others."""
+        folded: dict[bytes, Folded] = {}
+        mistakes: dict[bytes, str] = {}
+        for trace_id, (spans, places) in read.items():
+            try:
+                folded[trace_id] = fold(spans, places, self._lexicon, self._disabled, self._skew_ns)
+            except Exception as error:
+                log.exception("trace %s cannot be understood; it is left out until the next rebuild", trace_id.hex())
+                mistakes[trace_id] = f"toolvitals could not understand the trace ({type(error).__name__})"
+        return folded, mistakes
 
     def _link(
         self, transaction: Settling, traces: Mapping[bytes, list[CallTuple]], removed: list[CallTuple], written: list[CallTuple]
