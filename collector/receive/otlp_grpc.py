@@ -98,5 +98,5 @@ class OtlpGrpc:
         raise AssertionError("abort returned")
 
 
-def _service(name: str, export: Callable[[bytes, Any], bytes]) -> "grpc.GenericRpcHandler[bytes, bytes]":
+def _service(name: str, export: Callable[[bytes, Any], bytes]) -> grpc.GenericRpcHandler:
     return grpc.method_handlers_generic_handler(name, {"Export": grpc.unary_unary_rpc_method_handler(export)})
