@@ -77,9 +77,7 @@ def measured_here(asked: argparse.Namespace) -> dict[str, Any]:
         return found
 
 
-def while_settling(
-    asked: argparse.Namespace, http: int, grpc: int, database: Path, worker: "subprocess.Popen[bytes]"
-) -> dict[str, Any]:
+def while_settling(asked: argparse.Namespace, http: int, grpc: int, database: Path, worker: "subprocess.Popen[bytes]") -> dict[str, Any]:
     """Send while a worker settles, sampling how old the oldest waiting trace is; then wait until none waits."""
     lags: list[float] = []
     done = threading.Event()

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from collector.counting import Name
-from collector.statements import Inserting, Plain, adding, table
+from collector.statements import Inserting, Plain, adding, fresh_version, table
 from schemas.rollups import DAY_NS, MINUTE_S, SECOND_NS
 from schemas.tables import CallRow, PendingBucketRow
 
@@ -100,7 +100,7 @@ class Naming:
         minute = call.start_ns - call.start_ns % (MINUTE_S * SECOND_NS)
         of_day = (call.start_ns >= day_ns, call.start_ns < day_ns + DAY_NS)
         found = self._connection.execute(select(minute).distinct().where(call.server == name[0], call.tool == name[1], *of_day))
-        notes = [{"bucket_ns": bucket, "noted_ns": self._noted_ns, "version": 1} for bucket in sorted(found.scalars())]
+        notes = [{"bucket_ns": bucket, "noted_ns": self._noted_ns, "version": fresh_version()} for bucket in sorted(found.scalars())]
         if notes:
             self._connection.execute(adding(self._inserting, PendingBucketRow, ("bucket_ns",), ("version",)), notes)
 

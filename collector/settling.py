@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, tuple_, update
 
-from collector.statements import Inserting, Plain, adding, chunks, table, version_of
+from collector.statements import Inserting, Plain, adding, chunks, fresh_version, table
 from schemas.tables import AncestryRow, CallRow, PendingBucketRow, PendingTraceRow, RefusalRow
 
 CallTuple = tuple[Any, ...]
@@ -31,7 +31,7 @@ class Settling:
         pending = table(PendingTraceRow).c
         self.ours: list[bytes] = []
         for ids in chunks(sorted(versions)):
-            query = select(pending.trace_id, version_of(PendingTraceRow)).where(pending.trace_id.in_(ids)).with_for_update(skip_locked=True)
+            query = select(pending.trace_id, pending.version).where(pending.trace_id.in_(ids)).with_for_update(skip_locked=True)
             self.ours += [row.trace_id for row in connection.execute(query) if row.version == versions[row.trace_id]]
 
     def lock_sessions(self, sessions: Iterable[str]) -> None:
@@ -111,7 +111,7 @@ class Settling:
 
     def note_buckets(self, buckets: Iterable[int], now_ns: int) -> None:
         """Note rollup buckets whose calls changed."""
-        noted = [{"bucket_ns": bucket, "noted_ns": now_ns, "version": 1} for bucket in sorted(buckets)]
+        noted = [{"bucket_ns": bucket, "noted_ns": now_ns, "version": fresh_version()} for bucket in sorted(buckets)]
         if noted:
             self._connection.execute(adding(self._inserting, PendingBucketRow, ("bucket_ns",), ("version",)), noted)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
+from secrets import randbits
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, Table
@@ -22,10 +23,10 @@ def table(model: type[SQLModel]) -> Table:
     return SQLModel.metadata.tables[str(model.__tablename__)]
 
 
-def version_of(model: type[SQLModel]) -> Any:
-    """The version of a note. One that was taken off and made anew counts from one again, at another time."""
-    columns = table(model).c
-    return (columns.noted_ns + columns.version).label("version")
+def fresh_version() -> int:
+    """The first version of a note. Not 1: a note that was taken off and made anew must not look like the one before."""
+    # Small enough to be added to for ever: each further news adds as much again.
+    return randbits(40)
 
 
 def insert_for(engine: Engine) -> Inserting:
@@ -83,7 +84,7 @@ class Plain:
     def note_traces(self, connection: Connection, trace_ids: Iterable[bytes], now_ns: int) -> None:
         """Note traces as to be settled; the note of one that is waiting already gets a new version."""
         # Sorted, so that concurrent writers take row locks in one order and never wait in a circle.
-        rows = [(trace_id, now_ns, 1) for trace_id in sorted(trace_ids)]
+        rows = [(trace_id, now_ns, fresh_version()) for trace_id in sorted(trace_ids)]
         conflict = "ON CONFLICT (trace_id) DO UPDATE SET version = pending_trace.version + 1"
         self.insert(connection, PendingTraceRow, rows, conflict)
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, delete, func, select, tuple_
+from sqlalchemy import Connection, Engine, Row, delete, func, select, text, tuple_
 
 from collector.rolling import Rolling, horizons, prepare
 from collector.settling import CallTuple, Settling
-from collector.statements import Plain, chunks, insert_for, table, version_of
+from collector.statements import Plain, chunks, insert_for, table
 from schemas.rollups import NAMES_A_DAY, SECOND_NS
 from schemas.spans import Ancestor, ToolSpan
 from schemas.tables import AncestryRow, CallRow, PendingBucketRow, PendingTraceRow, ToolSpanRow
@@ -29,7 +29,7 @@ class WorkStore:
         """Traces to settle, the longest waiting first, with the version of their note."""
         columns = table(PendingTraceRow).c
         with self._reading() as connection:
-            query = select(columns.trace_id, version_of(PendingTraceRow)).order_by(columns.noted_ns, columns.trace_id).limit(limit)
+            query = select(columns.trace_id, columns.version).order_by(columns.noted_ns, columns.trace_id).limit(limit)
             return {row.trace_id: row.version for row in connection.execute(query)}
 
     def spans_of(self, trace_ids: Sequence[bytes]) -> dict[bytes, tuple[list[ToolSpan], list[Ancestor]]]:
@@ -66,7 +66,7 @@ class WorkStore:
         """Rollup buckets to compute, the longest waiting first, with the version of their note."""
         columns = table(PendingBucketRow).c
         with self._reading() as connection:
-            query = select(columns.bucket_ns, version_of(PendingBucketRow)).order_by(columns.noted_ns, columns.bucket_ns).limit(limit)
+            query = select(columns.bucket_ns, columns.version).order_by(columns.noted_ns, columns.bucket_ns).limit(limit)
             return {row.bucket_ns: row.version for row in connection.execute(query)}
 
     def roll_up(self, bucket_ns: int, version: int) -> None:
@@ -87,13 +87,14 @@ class WorkStore:
                 return  # another worker was faster, or calls went: what was read here may be older
             if prepared is not None:
                 Rolling(connection, self._plain, self._insert, self._names_a_day).write(start, width_s, prepared, noted)
-            connection.execute(delete(pending).where(pending.c.bucket_ns == bucket_ns, version_of(PendingBucketRow) == version))
+            connection.execute(delete(pending).where(pending.c.bucket_ns == bucket_ns, pending.c.version == version))
 
     def prune_ancestry(self, before_ns: int, limit: int) -> int:
         """Remove up to `limit` tree places received before a time that no call rests on. Returns how many."""
         places = table(AncestryRow)
         with self._engine.begin() as connection:
-            old = select(places.c.trace_id, places.c.span_id).where(places.c.kept.is_(False), places.c.received_ns < before_ns).limit(limit)
+            # In the words of the partial index, else it is not used.
+            old = select(places.c.trace_id, places.c.span_id).where(text("NOT kept"), places.c.received_ns < before_ns).limit(limit)
             return connection.execute(delete(places).where(tuple_(places.c.trace_id, places.c.span_id).in_(old))).rowcount
 
     def pending_count(self) -> int:

@@ -1,26 +1,30 @@
 """Every SQL statement over single calls and their spans: lists, one call, the spans of a trace."""
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Row, Table, and_, func, or_, select, tuple_
+from sqlalchemy import BigInteger, ColumnElement, Connection, Row, Table, and_, column, exists, func, or_, select, text, tuple_
 from sqlmodel import SQLModel
 
-from dashboard.filters import CALL_NAMES, MINUTE_NS, Filter, FilterError
-from dashboard.queries import ROLLUP, matching
+from dashboard import queries
+from dashboard.filters import CALL_NAMES, DAY_NS, MINUTE_NS, Filter, FilterError
+from dashboard.queries import ROLLUP, SERIES
 from schemas.export import call_record
+from schemas.rollups import KINDS, OTHER_TOOLS, SECOND_NS, WIDTHS_S, cover, grain_of
 
 CALL: Table = SQLModel.metadata.tables["call"]
+TOOL_NAME: Table = SQLModel.metadata.tables["tool_name"]
 TOOL_SPAN: Table = SQLModel.metadata.tables["tool_span"]
 
 # Rollups follow calls within seconds; calls younger than this are looked for without them.
 _FRESH_NS = 5 * MINUTE_NS
-# The name that rollups give to tools beyond their daily number of names.
-OTHER_TOOLS = "(other)"
 SPANS_A_PAGE = 500
+
+Stretch = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,57 +120,100 @@ def _newest(
     after: Cursor | None,
     columns: tuple[ColumnElement[Any], ...],
 ) -> Iterator[Row[Any]]:
-    left = limit
-    for start, end in _windows(connection, question, now_ns, limit, after):
-        statement = (
-            select(*columns)
-            .where(CALL.c.start_ns >= start, CALL.c.start_ns < end, *_conditions(question))
-            .order_by(CALL.c.start_ns.desc(), CALL.c.trace_id.desc(), CALL.c.call_id.desc())
-            .limit(left)
-        )
-        if after is not None:
-            place = tuple_(CALL.c.start_ns, CALL.c.trace_id, CALL.c.call_id)
-            statement = statement.where(CALL.c.start_ns <= after.start_ns, place < tuple_(after.start_ns, after.trace_id, after.call_id))
-        for row in connection.execute(statement):
-            left -= 1
-            yield row
-        if not left:
-            return
-
-
-def _windows(connection: Connection, question: Filter, now_ns: int, limit: int, after: Cursor | None) -> list[tuple[int, int]]:
+    statement = (
+        select(*columns).where(*_conditions(question)).order_by(CALL.c.start_ns.desc(), CALL.c.trace_id.desc(), CALL.c.call_id.desc())
+    )
+    if after is not None:
+        place = tuple_(CALL.c.start_ns, CALL.c.trace_id, CALL.c.call_id)
+        statement = statement.where(CALL.c.start_ns <= after.start_ns, place < tuple_(after.start_ns, after.trace_id, after.call_id))
     # Rare calls (ten refusals in a month) would be sought through all others. The rollup knows the minutes that hold any, so only
     # those are read. Where an index serves, or where only a row of call can tell, the range is read as it is.
-    whole = [(question.from_ns, question.to_ns)]
-    by_index = question.tool is not None and question.outcome is None and question.category is None
-    if by_index or not set(question.active) - {"tool"} or set(question.active) & set(CALL_NAMES):
-        return whole
+    by_index = question.tool not in (None, OTHER_TOOLS) and question.outcome is None and question.category is None
     end = min(question.to_ns, after.start_ns + 1) if after else question.to_ns
     fresh = max(question.from_ns, now_ns - now_ns % MINUTE_NS - _FRESH_NS)
-    windows = [(fresh, end)] if fresh < end else []
-    conditions = matching(question.but(tool=None), ROLLUP)
+    if by_index or not set(question.active) - {"tool"} or set(question.active) & set(CALL_NAMES):
+        fresh = question.from_ns
+    left = limit
+    if fresh < end:
+        for row in connection.execute(statement.where(CALL.c.start_ns >= fresh, CALL.c.start_ns < end).limit(left)):
+            left -= 1
+            yield row
+    older = replace(question, to_ns=min(end + -end % MINUTE_NS, fresh))
+    while left and older.from_ns < older.to_ns and (stretches := _holding(connection, older, left)):
+        start_ns, end_ns = _columns(stretches)
+        for row in connection.execute(statement.where(CALL.c.start_ns >= start_ns, CALL.c.start_ns < end_ns).limit(left)):
+            left -= 1
+            yield row
+        # Calls before the cursor in its minute were counted but are not listed, and those of `(other)` may have another name.
+        older = replace(older, to_ns=stretches[-1][0])
+
+
+def _holding(connection: Connection, question: Filter, enough: int) -> list[Stretch]:
+    """The latest stretches that together hold so many matching calls: minutes, or quarters of an hour where minutes are gone."""
+    grain = grain_of({*KINDS, *queries.filtered(question)})
+    of_series = queries.series(question.but(tool=None), grain)(ROLLUP)
     if question.tool is not None:
-        conditions.append(ROLLUP.c.tool.in_([question.tool, OTHER_TOOLS]))
-    statement = (
-        select(ROLLUP.c.bucket_ns)
-        .where(*conditions, ROLLUP.c.bucket_ns < min(end, fresh))
-        .group_by(ROLLUP.c.bucket_ns)
-        .order_by(ROLLUP.c.bucket_ns.desc())
-        # One more than the limit: the cursor may lie behind all matching calls of the first minute.
-        .limit(limit + 1)
-    )
-    for (minute,) in connection.execute(statement):
-        if windows and windows[-1][0] == minute + MINUTE_NS:
-            windows[-1] = (minute, windows[-1][1])
+        named = select(SERIES.c.id).where(SERIES.c.grain == grain, SERIES.c.tool.in_([question.tool, OTHER_TOOLS]))
+        of_series.append(ROLLUP.c.series_id.in_(named))
+
+    def latest(stretches: Sequence[Stretch], width_s: int) -> list[tuple[int, int, int]]:
+        start_ns, end_ns = _columns(stretches)
+        found = (
+            select(ROLLUP.c.bucket_ns, func.sum(ROLLUP.c.calls))
+            .where(ROLLUP.c.grain == grain, ROLLUP.c.width_s == width_s, *of_series)
+            .where(ROLLUP.c.bucket_ns >= start_ns, ROLLUP.c.bucket_ns < end_ns)
+            .group_by(ROLLUP.c.bucket_ns)
+        )
+        return [(bucket_ns, width_s, int(calls)) for bucket_ns, calls in connection.execute(found)]
+
+    pieces = cover(question.from_ns, question.to_ns)
+    buckets: list[tuple[int, int, int]] = []
+    for width_s in WIDTHS_S:
+        if of_width := [(piece.from_ns, piece.to_ns) for piece in pieces if piece.width_s == width_s]:
+            buckets += latest(of_width, width_s)
+    for narrow_s, wide_s in reversed(tuple(pairwise(WIDTHS_S))):
+        buckets = _until(sorted(buckets, reverse=True), enough)
+        split = [(start, start + width_s * SECOND_NS) for start, width_s, _ in buckets if width_s == wide_s]
+        parts = latest(split, narrow_s) if split else []
+        there = {start - start % (wide_s * SECOND_NS) for start, _, _ in parts}
+        buckets = [one for one in buckets if one[1] != wide_s or one[0] not in there] + parts
+    return [(start, start + width_s * SECOND_NS) for start, width_s, _ in _until(sorted(buckets, reverse=True), enough)]
+
+
+def _until(buckets: Sequence[tuple[int, int, int]], enough: int) -> list[tuple[int, int, int]]:
+    """The first buckets that together hold so many calls."""
+    counts = accumulate(calls for _, _, calls in buckets)
+    return [one for one, so_far in zip(buckets, counts, strict=True) if so_far - one[2] < enough]
+
+
+def _columns(stretches: Sequence[Stretch]) -> tuple[ColumnElement[int], ColumnElement[int]]:
+    """Stretches as a table of a statement, neighbours joined: its columns of starts and of ends."""
+    joined: list[Stretch] = []
+    for start, end in sorted(stretches):
+        if joined and joined[-1][1] == start:
+            joined[-1] = (joined[-1][0], end)
         else:
-            windows.append((minute, minute + MINUTE_NS))
-    return windows
+            joined.append((start, end))
+    # As text: hundreds of parameters cost more to write down than the statement takes to run.
+    given = ", ".join(f"({start:d}, {end:d})" for start, end in joined)
+    made = (
+        text(f"SELECT column1 AS start_ns, column2 AS end_ns FROM (VALUES {given}) AS given")
+        .columns(column("start_ns", BigInteger), column("end_ns", BigInteger))
+        .cte("stretch")
+    )
+    return made.c.start_ns, made.c.end_ns
 
 
 def _conditions(question: Filter) -> Iterator[ColumnElement[bool]]:
-    for name in ("environment", "server", "client", "tool"):
+    for name in ("environment", "server", "client"):
         if (value := getattr(question, name)) is not None:
             yield CALL.c[name] == value
+    if question.tool == OTHER_TOOLS:
+        day_ns = CALL.c.start_ns - CALL.c.start_ns % DAY_NS
+        of_call = (TOOL_NAME.c.day_ns == day_ns, TOOL_NAME.c.server == CALL.c.server, TOOL_NAME.c.tool == CALL.c.tool)
+        yield or_(CALL.c.tool == OTHER_TOOLS, exists().where(*of_call, TOOL_NAME.c.named.is_(False)))
+    elif question.tool is not None:
+        yield CALL.c.tool == question.tool
     names = ("outcome", "emptiness", "category", "channel", "session", "decided_by", "category_decided_by", "error_type")
     for name in names:
         if (value := getattr(question, name)) is not None:

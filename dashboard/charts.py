@@ -125,7 +125,7 @@ def failures_and_empties(buckets: Sequence[Bucket], question: Filter, now_ns: in
     """Failure share and known-empty share by time, with gaps where there is nothing to divide by."""
 
     def line(name: str, colour: str, dash: str, ratio: Callable[[Tally], Ratio]) -> go.Scatter:
-        ratios = [ratio(tally) if tally else None for tally in filled]
+        ratios = [ratio(bucket.tally) if bucket else None for bucket in filled]
         return go.Scatter(
             name=name,
             x=starts,
@@ -149,11 +149,11 @@ def failures_and_empties(buckets: Sequence[Bucket], question: Filter, now_ns: in
 
 
 def durations(buckets: Sequence[Bucket], question: Filter, now_ns: int) -> go.Figure:
-    """Mean and longest duration by time, in seconds, on a logarithmic axis; gaps where no duration is known."""
+    """Median, 95th percentile and longest duration by time, in seconds, on a logarithmic axis; gaps where too few are known."""
     starts, filled = _gapped(buckets, question)
 
-    def line(name: str, colour: str, dash: str, of: Callable[[Tally], float | None]) -> go.Scatter:
-        values = [of(tally) if tally else None for tally in filled]
+    def line(name: str, colour: str, dash: str, of: Callable[[Bucket], float | None]) -> go.Scatter:
+        values = [of(bucket) if bucket else None for bucket in filled]
         return go.Scatter(
             name=name,
             x=starts,
@@ -168,8 +168,9 @@ def durations(buckets: Sequence[Bucket], question: Filter, now_ns: int) -> go.Fi
         )
 
     traces = [
-        line("mean", "var(--accent)", "solid", lambda tally: tally.mean_ns),
-        line("longest", "var(--muted)", "dot", lambda tally: tally.max_ns),
+        line("p50", "var(--accent)", "solid", lambda bucket: bucket.times.p50_ns),
+        line("p95", "var(--kind-partial)", "dash", lambda bucket: bucket.times.p95_ns),
+        line("longest", "var(--muted)", "dot", lambda bucket: bucket.tally.max_ns),
     ]
     figure = _over_time(traces, question, now_ns)
     seconds = [value for trace in traces for value in trace.y if value is not None]
@@ -192,9 +193,9 @@ def _decades(least: float, most: float) -> list[float]:
     return [float(f"{step}e{power}") for power in powers for step in steps]
 
 
-def _gapped(buckets: Sequence[Bucket], question: Filter) -> tuple[list[str], list[Tally | None]]:
+def _gapped(buckets: Sequence[Bucket], question: Filter) -> tuple[list[str], list[Bucket | None]]:
     width = bucket_width(question)
-    found = {bucket.bucket_ns: bucket.tally for bucket in buckets}
+    found = {bucket.bucket_ns: bucket for bucket in buckets}
     starts = range(question.from_ns - question.from_ns % width, question.to_ns, width)
     # A line's point stands in the middle of its bucket.
     return [words.iso(start + width // 2) for start in starts], [found.get(start) for start in starts]

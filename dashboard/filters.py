@@ -22,6 +22,9 @@ PRESETS: Mapping[str, int] = {
     "30d": 30 * DAY_NS,
 }
 DEFAULT_PRESET = "1h"
+# From here back a range begins and ends on a quarter of an hour: counts by the minute are kept for days, not for ever.
+COARSE_AFTER_NS = 7 * DAY_NS
+QUARTER_NS = 15 * MINUTE_NS
 LONGEST_NS = 400 * DAY_NS
 
 # How a dimension that is '' (no environment, no client) is written in a URL: there '' means any.
@@ -54,7 +57,8 @@ class FilterError(Exception):
 class Filter:
     """Which calls a page is about. None means any; '' means that the call has no such value.
 
-    `from_ns` (inclusive) and `to_ns` (exclusive) lie on whole minutes, so that rollups and lists of calls count the same calls.
+    `from_ns` (inclusive) and `to_ns` (exclusive) lie on whole minutes, a week ago and earlier on quarters of an hour, so that rollups
+    and lists of calls count the same calls.
     `preset` is the name of a range that ends now, else `asked_from` and `asked_to` hold the times as they were written.
     """
 
@@ -112,8 +116,18 @@ class Filter:
         return self.but(**dict.fromkeys((*ROLLUP_NAMES[4:], *CALL_NAMES)))
 
     def before(self) -> "Filter":
-        """The same question about the period of the same length just before."""
-        return replace(self, from_ns=self.from_ns - self.span_ns, to_ns=self.from_ns, preset=None)
+        """The same question about the period of the same length just before (of long ones, up to a quarter of an hour longer)."""
+        start = self.from_ns - self.span_ns
+        start -= start % QUARTER_NS if self.span_ns >= COARSE_AFTER_NS else 0
+        return replace(self, from_ns=max(0, start), to_ns=self.from_ns, preset=None)
+
+    def last_day(self) -> "Filter":
+        """The same question about the last day of the range."""
+        return replace(self, from_ns=max(self.from_ns, self.to_ns - DAY_NS), preset=None)
+
+    def day_before(self) -> "Filter":
+        """The same question about the day before the range."""
+        return replace(self, from_ns=max(0, self.from_ns - DAY_NS), to_ns=self.from_ns, preset=None)
 
     def query(self, beside: Mapping[str, str] | None = None) -> str:
         """The query string that `parse` reads as this filter, `beside` (parameters of the page itself) after it."""
@@ -160,7 +174,7 @@ def _range(values: Mapping[str, str], now_ns: int, problems: list[str]) -> Filte
         if preset not in PRESETS:
             problems.append(f"“{preset[:80]}” is no range. Use one of {', '.join(PRESETS)}, or from and to.")
             return None
-        return Filter(_floor(now_ns - PRESETS[preset]), _ceil(now_ns), preset=preset)
+        return Filter(_start(now_ns - PRESETS[preset], now_ns), _ceil(now_ns), preset=preset)
     start = _moment("from", asked_from, now_ns, problems) if asked_from else None
     end = _moment("to", asked_to, now_ns, problems) if asked_to else now_ns
     if end is not None and not asked_from:
@@ -171,7 +185,8 @@ def _range(values: Mapping[str, str], now_ns: int, problems: list[str]) -> Filte
         problems.append("“from” must lie before “to”.")
     elif end - start > LONGEST_NS:
         problems.append(f"The range is longer than {LONGEST_NS // DAY_NS} days.")
-    return Filter(_floor(start), _ceil(end), asked_from=asked_from, asked_to=asked_to)
+    end += -end % QUARTER_NS if end <= now_ns - COARSE_AFTER_NS else 0
+    return Filter(_start(start, now_ns), _ceil(end), asked_from=asked_from, asked_to=asked_to)
 
 
 def _moment(name: str, text: str, now_ns: int, problems: list[str]) -> int | None:
@@ -193,8 +208,9 @@ def _moment(name: str, text: str, now_ns: int, problems: list[str]) -> int | Non
     return ns
 
 
-def _floor(ns: int) -> int:
-    return max(0, ns - ns % MINUTE_NS)
+def _start(ns: int, now_ns: int) -> int:
+    """Down to a whole minute, or to a quarter of an hour where minutes are not kept for ever."""
+    return max(0, ns - ns % (QUARTER_NS if ns <= now_ns - COARSE_AFTER_NS else MINUTE_NS))
 
 
 def _ceil(ns: int) -> int:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from urllib.parse import quote, urlsplit
 
-from dashboard.call_queries import OTHER_TOOLS
 from dashboard.filters import Filter
 from dashboard.text import path_segment
 
@@ -26,9 +25,8 @@ def tool(question: Filter, server: str, name: str) -> str:
 
 
 def calls(question: Filter, **changes: str | None) -> str:
-    """The calls behind a number: the question with more filters. The folded rest of tools has no name to filter by."""
-    narrowed = question.but(**changes)
-    return page("/calls", narrowed.but(tool=None) if narrowed.tool == OTHER_TOOLS else narrowed)
+    """The calls behind a number: the question with more filters."""
+    return page("/calls", question.but(**changes))
 
 
 def call(trace_id: str, call_id: str) -> str:

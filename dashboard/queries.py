@@ -1,19 +1,23 @@
 """Every SQL statement over rollups: what tiles, charts and tables count (calls: call_queries.py, intake: health_queries.py)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Table, func, select
+from sqlalchemy import ColumnElement, CompoundSelect, Connection, Engine, Table, func, select, union_all
 from sqlmodel import SQLModel
 
-from dashboard.filters import DAY_NS, MINUTE_NS, ROLLUP_NAMES, Filter
+from dashboard.filters import COARSE_AFTER_NS, MINUTE_NS, QUARTER_NS, ROLLUP_NAMES, Filter
 from dashboard.tally import Cell, Tally, tally
 from schemas import tables  # noqa: F401 - declares the tables in the metadata
+from schemas.histogram import UNKNOWN, Percentiles, percentiles
+from schemas.rollups import DURATION_GRAINS, KINDS, MINUTE_S, WIDTHS_S, Piece, cover, grain_of, widest_in
 
 ROLLUP: Table = SQLModel.metadata.tables["rollup"]
+DURATION: Table = SQLModel.metadata.tables["duration"]
+SERIES: Table = SQLModel.metadata.tables["series"]
 
 # Most names that a filter offers; others can be typed.
 MOST_NAMES = 200
@@ -28,6 +32,11 @@ class Bucket:
 
     bucket_ns: int
     tally: Tally
+    times: Percentiles = UNKNOWN
+
+    def record(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"bucket_ns": self.bucket_ns, **self.tally.record(), **self.times.record()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +46,12 @@ class ToolTally:
     server: str
     tool: str
     tally: Tally
+    times: Percentiles = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
 class SeenTool:
-    """A tool without calls in the range, and the minute of its last call before it."""
+    """A tool without calls in the range, and the start of its last call before it."""
 
     server: str
     tool: str
@@ -58,42 +68,80 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
         yield connection.execution_options(**options)
 
 
-def tier(question: Filter) -> Table:
-    """The rollup table that answers a question: the one place to choose a coarser one for long ranges."""
-    return ROLLUP
-
-
 def bucket_width(question: Filter) -> int:
     """Width in nanoseconds of the bars of a chart: the smallest that gives at most MOST_BUCKETS."""
-    # Whole minutes at both ends make a range of an hour up to two minutes longer.
-    length = question.span_ns - 2 * MINUTE_NS
+    # Whole minutes at both ends make a range of an hour up to two minutes longer, and a long one begins on a quarter of an hour.
+    length = question.span_ns - (2 * MINUTE_NS if question.span_ns < COARSE_AFTER_NS else QUARTER_NS + MINUTE_NS)
     return next((width for width in WIDTHS_NS if length <= width * MOST_BUCKETS), WIDTHS_NS[-1])
 
 
-def matching(question: Filter, table: Table) -> list[ColumnElement[bool]]:
-    """The conditions of a question on a rollup table; the time comes first, because it leads the primary key."""
-    conditions = [table.c.bucket_ns >= question.from_ns, table.c.bucket_ns < question.to_ns]
-    values = ((name, getattr(question, name)) for name in ROLLUP_NAMES)
-    return conditions + [table.c[name] == value for name, value in values if value is not None]
+def rows(table: Table, question: Filter, grain: int, widest_s: int, columns: Sequence[str]) -> CompoundSelect[Any]:
+    """The rows that count the matching calls, each call once: wide buckets within the range, narrower ones at its edges.
 
-
-def _tallies(connection: Connection, question: Filter, keys: Sequence[ColumnElement[Any]]) -> dict[tuple[Any, ...], Tally]:
-    table = tier(question)
-    kinds = (table.c.outcome, table.c.emptiness, table.c.category, table.c.retryable)
-    sums = (
-        func.sum(table.c.calls),
-        func.sum(table.c.timed),
-        func.sum(table.c.duration_sum_ns),
-        func.max(table.c.duration_max_ns),
-        func.max(table.c.bucket_ns),
+    The only place that chooses a tier. Each part is a range of the primary key; `columns` are those wanted besides `series_id`.
+    """
+    pieces = cover(question.from_ns, question.to_ns, widest_s) or (Piece(MINUTE_S, question.from_ns, question.to_ns),)
+    wanted = series(question, grain)
+    return union_all(
+        *(
+            select(table.c.series_id, *(table.c[name] for name in columns)).where(
+                table.c.grain == grain,
+                table.c.width_s == piece.width_s,
+                table.c.bucket_ns >= piece.from_ns,
+                table.c.bucket_ns < piece.to_ns,
+                *wanted(table),
+            )
+            for piece in pieces
+        )
     )
-    labelled = [key.label(f"key_{i}") for i, key in enumerate(keys)]
-    statement = select(*labelled, *kinds, *sums).where(*matching(question, table)).group_by(*labelled, *kinds)
+
+
+def series(question: Filter, grain: int) -> Callable[[Table], list[ColumnElement[bool]]]:
+    """The condition that rows belong to the series that match, or none if all do."""
+    conditions = [SERIES.c[name] == value for name in ROLLUP_NAMES if (value := getattr(question, name)) is not None]
+    if not conditions:
+        return lambda table: []
+    found = select(SERIES.c.id).where(SERIES.c.grain == grain, *conditions).scalar_subquery()
+    return lambda table: [table.c.series_id.in_(found)]
+
+
+def filtered(question: Filter) -> set[str]:
+    """The dimensions that a question has a condition on."""
+    return {name for name in ROLLUP_NAMES if getattr(question, name) is not None}
+
+
+def _tallies(
+    connection: Connection, question: Filter, keys: Sequence[str], widest_s: int = WIDTHS_S[-1], bar_ns: int = 0
+) -> dict[tuple[Any, ...], Tally]:
+    """Tallies by dimensions, and with `bar_ns` by the start of a bar of that width before them."""
+    grain = grain_of({*keys, *KINDS, *filtered(question)})
+    columns = ("bucket_ns", "calls", "last_ns", "timed", "duration_sum_us", "duration_min_ns", "duration_max_ns")
+    part = rows(ROLLUP, question, grain, widest_s, columns).subquery().c
+    by = [part.series_id, *([(part.bucket_ns - part.bucket_ns % bar_ns).label("bar_ns")] if bar_ns else [])]
+    # Whole numbers first: to group texts is ten times as slow.
+    sums = (
+        select(
+            *by,
+            func.sum(part.calls).label("calls"),
+            func.sum(part.timed).label("timed"),
+            func.sum(part.duration_sum_us).label("sum_us"),
+            func.min(part.duration_min_ns).label("min_ns"),
+            func.max(part.duration_max_ns).label("max_ns"),
+            func.max(part.last_ns).label("last_ns"),
+        )
+        .group_by(*by)
+        .subquery()
+        .c
+    )
+    key = [*([sums.bar_ns] if bar_ns else []), *(SERIES.c[name] for name in keys)]
+    measures = (sums.calls, sums.timed, sums.sum_us, sums.min_ns, sums.max_ns, sums.last_ns)
+    statement = select(*key, *(SERIES.c[name] for name in KINDS), *measures).where(SERIES.c.id == sums.series_id)
     cells: dict[tuple[Any, ...], list[Cell]] = defaultdict(list)
+    at = len(key)
     for row in connection.execute(statement):
-        at = len(keys)
         # PostgreSQL sums integers to decimals.
-        cells[tuple(row[:at])].append(Cell(*row[at : at + 4], *(int(value) for value in row[at + 4 :])))
+        numbers = (None if value is None else int(value) for value in row[at + 4 :])
+        cells[tuple(row[:at])].append(Cell(*row[at : at + 4], *numbers))
     return {key: tally(group) for key, group in cells.items()}
 
 
@@ -105,48 +153,59 @@ def total(connection: Connection, question: Filter) -> Tally:
 def over_time(connection: Connection, question: Filter) -> tuple[Bucket, ...]:
     """The matching calls by time, in buckets of `bucket_width`, in order; buckets without calls are left out."""
     width = bucket_width(question)
-    start = ROLLUP.c.bucket_ns - ROLLUP.c.bucket_ns % width
-    found = _tallies(connection, question, (start,))
+    found = _tallies(connection, question, (), widest_in(width), width)
     return tuple(Bucket(int(key[0]), value) for key, value in sorted(found.items()))
 
 
 def by_tool(connection: Connection, question: Filter) -> tuple[ToolTally, ...]:
     """The matching calls by server and tool, those with the surest failures first, then by calls and name."""
-    table = tier(question)
-    found = _tallies(connection, question, (table.c.server, table.c.tool))
+    found = _tallies(connection, question, ("server", "tool"))
     tools = (ToolTally(server, tool, value) for (server, tool), value in found.items())
     return tuple(sorted(tools, key=lambda t: (-t.tally.impact, -t.tally.calls, t.server, t.tool)))
 
 
 def by_client(connection: Connection, question: Filter) -> tuple[tuple[str, Tally], ...]:
     """The matching calls by client, most calls first."""
-    found = _tallies(connection, question, (tier(question).c.client,))
+    found = _tallies(connection, question, ("client",))
     return tuple(sorted(((key[0], value) for key, value in found.items()), key=lambda pair: (-pair[1].calls, pair[0])))
+
+
+def durations(connection: Connection, question: Filter, keys: Sequence[str], bar_ns: int = 0) -> dict[tuple[Any, ...], bytes]:
+    """Packed histograms (schemas/histogram.py) of the matching calls by dimensions, with `bar_ns` by the start of a bar before them."""
+    grain = min(grain_of({*keys, *filtered(question)}), max(DURATION_GRAINS))
+    part = rows(DURATION, question, grain, widest_in(bar_ns) if bar_ns else WIDTHS_S[-1], ("bucket_ns", "packed")).subquery().c
+    key = [*([part.bucket_ns - part.bucket_ns % bar_ns] if bar_ns else []), *(SERIES.c[name] for name in keys)]
+    statement = select(part.packed, *key)
+    found: dict[tuple[Any, ...], list[bytes]] = defaultdict(list)
+    for packed, *values in connection.execute(statement.where(SERIES.c.id == part.series_id) if keys else statement):
+        found[tuple(values)].append(packed)
+    return {values: b"".join(parts) for values, parts in found.items()}
+
+
+def percentiles_of(tally: Tally, packed: bytes) -> Percentiles:
+    """The percentiles of a tally's calls."""
+    return percentiles([packed], tally.duration_min_ns, tally.duration_max_ns)
 
 
 def quiet_tools(connection: Connection, question: Filter, present: Iterable[tuple[str, str]]) -> tuple[SeenTool, ...]:
     """Tools that called in the day before the range but not in it (`present`), latest first; they read 'no calls', never 0 %."""
-    earlier = question.but(outcome=None, emptiness=None, category=None, retryable=None, channel=None)
-    table = tier(question)
-    conditions = matching(earlier, table)
-    conditions[:2] = [table.c.bucket_ns >= question.from_ns - DAY_NS, table.c.bucket_ns < question.from_ns]
-    statement = select(table.c.server, table.c.tool, func.max(table.c.bucket_ns)).where(*conditions).group_by(table.c.server, table.c.tool)
+    earlier = question.but(outcome=None, emptiness=None, category=None, retryable=None, channel=None).day_before()
     here = set(present)
-    seen = (SeenTool(*row) for row in connection.execute(statement) if (row[0], row[1]) not in here)
+    found = _tallies(connection, earlier, ("server", "tool"))
+    seen = (SeenTool(server, tool, value.last_ns) for (server, tool), value in found.items() if (server, tool) not in here)
     return tuple(sorted(seen, key=lambda tool: (-tool.last_ns, tool.server, tool.tool)))
 
 
 def names(connection: Connection, question: Filter) -> dict[str, tuple[str, ...]]:
     """What the filters offer: values of environment, server, client and tool in the last day of the range, most calls first."""
-    table = tier(question)
-    dimensions = (table.c.environment, table.c.server, table.c.client, table.c.tool)
-    statement = (
-        select(*dimensions, func.sum(table.c.calls))
-        .where(table.c.bucket_ns >= max(question.from_ns, question.to_ns - DAY_NS), table.c.bucket_ns < question.to_ns)
-        .group_by(*dimensions)
-    )
-    counts: dict[str, dict[str, int]] = {column.name: defaultdict(int) for column in dimensions}
-    for row in connection.execute(statement):
-        for name, value in zip(counts, row[:4], strict=True):
-            counts[name][value] += int(row[4])
+    last_day = question.unfiltered.last_day()
+    dimensions = ("environment", "server", "client", "tool")
+    counts: dict[str, dict[str, int]] = {name: defaultdict(int) for name in dimensions}
+    for grain, wanted in ((grain_of(dimensions), ("client",)), (grain_of({"server", "tool"}), ("environment", "server", "tool"))):
+        part = rows(ROLLUP, last_day, grain, WIDTHS_S[-1], ("calls",)).subquery().c
+        sums = select(part.series_id, func.sum(part.calls).label("calls")).group_by(part.series_id).subquery().c
+        statement = select(*(SERIES.c[name] for name in wanted), sums.calls).where(SERIES.c.id == sums.series_id)
+        for row in connection.execute(statement):
+            for name, value in zip(wanted, row, strict=False):
+                counts[name][value] += int(row[-1])
     return {name: tuple(sorted(sorted(values), key=values.__getitem__, reverse=True)[:MOST_NAMES]) for name, values in counts.items()}

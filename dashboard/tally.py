@@ -53,7 +53,8 @@ class Cell:
     retryable: str
     calls: int
     timed: int
-    duration_sum_ns: int
+    duration_sum_us: int
+    duration_min_ns: int | None
     duration_max_ns: int
     last_ns: int = 0
 
@@ -62,8 +63,8 @@ class Cell:
 class Tally:
     """Counts of calls. `calls` is the sum of the five outcomes, `success` of data, empty and unknown, `failure` of the categories.
 
-    `retryable`, `not_retryable`, `retryable_unknown` split the failures too. `timed` calls have a known duration (ns); `last_ns` is
-    the start of the last minute with a call, 0 if there is none.
+    `retryable`, `not_retryable`, `retryable_unknown` split the failures too. `timed` calls have a known duration; `last_ns` is the
+    start of the last call, 0 if there is none.
     """
 
     calls: int = 0
@@ -84,12 +85,14 @@ class Tally:
     not_retryable: int = 0
     retryable_unknown: int = 0
     timed: int = 0
-    duration_sum_ns: int = 0
+    duration_sum_us: int = 0
+    duration_min_ns: int | None = None
     duration_max_ns: int = 0
     last_ns: int = 0
 
     def __add__(self, other: "Tally") -> "Tally":
-        sums = {field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(Tally)}
+        sums = {name: getattr(self, name) + getattr(other, name) for name in COUNTS}
+        sums["duration_min_ns"] = _least(self.duration_min_ns, other.duration_min_ns)
         sums["duration_max_ns"] = max(self.duration_max_ns, other.duration_max_ns)
         sums["last_ns"] = max(self.last_ns, other.last_ns)
         return Tally(**sums)
@@ -97,7 +100,7 @@ class Tally:
     def record(self) -> dict[str, int | float | None]:
         """Every count and ratio (0 to 1, None for 0 of 0) by name, for JSON and CSV; `mean_ns` and `max_ns` are None if unknown."""
         counts = {field.name: getattr(self, field.name) for field in fields(Tally)}
-        del counts["duration_sum_ns"], counts["duration_max_ns"]
+        del counts["duration_sum_us"], counts["duration_min_ns"], counts["duration_max_ns"]
         return counts | {
             "failure_ratio": self.failure_ratio.value,
             "empty_ratio": self.empty_ratio.value,
@@ -140,7 +143,7 @@ class Tally:
     @property
     def mean_ns(self) -> float | None:
         """Mean duration over the calls of which it is known."""
-        return self.duration_sum_ns / self.timed if self.timed else None
+        return self.duration_sum_us * 1000 / self.timed if self.timed else None
 
     @property
     def max_ns(self) -> int | None:
@@ -156,7 +159,9 @@ class Tally:
 
 def tally(cells: Iterable[Cell]) -> Tally:
     """Add up cells. Emptiness is counted over successes, so that data, empty and unknown add up to success."""
-    sums = dict.fromkeys((field.name for field in fields(Tally)), 0)
+    sums: dict[str, int] = dict.fromkeys(COUNTS, 0)
+    sums["duration_max_ns"] = sums["last_ns"] = 0
+    shortest: int | None = None
     for cell in cells:
         n = cell.calls
         sums["calls"] += n
@@ -169,7 +174,16 @@ def tally(cells: Iterable[Cell]) -> Tally:
             sums[cell.category if known else "unclassified"] += n
             sums[{"true": "retryable", "false": "not_retryable"}.get(cell.retryable, "retryable_unknown")] += n
         sums["timed"] += cell.timed
-        sums["duration_sum_ns"] += cell.duration_sum_ns
+        sums["duration_sum_us"] += cell.duration_sum_us
+        shortest = _least(shortest, cell.duration_min_ns)
         sums["duration_max_ns"] = max(sums["duration_max_ns"], cell.duration_max_ns)
         sums["last_ns"] = max(sums["last_ns"], cell.last_ns)
-    return Tally(**sums)
+    return Tally(duration_min_ns=shortest, **sums)
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else min(one, other)
+
+
+# The fields of a Tally that are added; of the others the least or the largest is kept.
+COUNTS = tuple(field.name for field in fields(Tally) if field.name not in ("duration_min_ns", "duration_max_ns", "last_ns"))

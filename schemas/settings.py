@@ -43,7 +43,10 @@ class Settings(BaseSettings):
     )
     clock_skew_s: int = Field(600, ge=0, description="Seconds a span may lie in the future before it is flagged.")
     ancestry_window_s: int = Field(900, ge=0, description="Seconds that the tree places of non-tool spans are kept for late arrivals.")
-    call_days: int = Field(30, ge=1, description="Days back from receipt; spans that started earlier are refused.")
+    call_days: int = Field(30, ge=1, description="Days that calls are kept; spans that started earlier are refused.")
+    tool_span_days: int = Field(14, ge=1, description="Days that tool spans are kept: the evidence behind calls, and what rebuild reads.")
+    minute_rollup_days: int = Field(14, ge=8, description="Days that counts by the minute are kept, for charts and for odd ranges.")
+    rollup_months: int = Field(15, ge=1, description="Months that counts by 15 minutes and longer, intake and refusals are kept.")
 
     aliases: dict[str, tuple[str, ...]] = Field(
         default_factory=dict,

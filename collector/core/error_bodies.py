@@ -100,12 +100,10 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
     # In a repr the quotes and backslashes of the JSON are escaped once more.
     for candidate in (chunk, chunk.replace('\\"', '"').replace("\\'", "'").replace("\\\\", "\\")):
         try:
-            found = loads(candidate)
+            yield loads(candidate)
         except ValueError:
             continue
-        if isinstance(found, dict):
-            yield found
-            return
+        return
     yield from _cut_short(text[start:])
 
 

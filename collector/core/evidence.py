@@ -13,7 +13,7 @@ from collector.core.bodies import arguments_value, emptiness_of_seen, keyed_hash
 from collector.core.emptiness import item_count
 from collector.core.error_bodies import ErrorBody, boolean, embedded_body
 from collector.core.hints import category_hint
-from collector.core.redaction import MASK, is_secret_key, masked, secrets_in, suspicious
+from collector.core.redaction import MASK, is_secret_key, masked, masked_text, secrets_in, suspicious
 from collector.core.values import cut, value_of
 from schemas.vocabulary import ARGUMENT_EVENTS, ARGUMENT_PREFIXES, ERROR_WORDS, RESULT_EVENTS, Hit
 
@@ -31,6 +31,7 @@ FAILURE_CONCEPTS = frozenset({"is_error", "is_success", "category", "error_type"
 MOST_EVENTS = 8
 MOST_REMEMBERED = 4096
 LONGEST_REMEMBERED = 40
+LONGEST_SECRET = 1024
 # The rank of a payload that is put together of events or single attributes: any attribute with the whole is stronger.
 WEAKEST = 1000
 # Facts about a result that quote it.
@@ -267,11 +268,18 @@ def _without_traceback(text: str) -> str:
 def short(value: Any, length: int) -> Any:
     """A value cut to `length` characters, with a marker that tells the original size; structured ones as JSON text."""
     if isinstance(value, str):
-        return value if len(value) <= length else cut(value, length)
+        return value if len(value) <= length else _cut_masked(value, length)
     if isinstance(value, list | dict):
         text = dumped(value)
-        return value if len(text) <= length else cut(text, length)
+        return value if len(text) <= length else _cut_masked(text, length)
     return value
+
+
+def _cut_masked(text: str, length: int) -> str:
+    """A text cut to `length`. What is masked later is the cut text, so a secret that the cut would break is masked now."""
+    marked = cut(text, length)
+    around = text[: length + LONGEST_SECRET]
+    return f"{masked_text(around)[:length]}{marked[length:]}" if marked is not text and suspicious(around) else marked
 
 
 def text_of(value: Any) -> str:

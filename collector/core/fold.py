@@ -56,7 +56,7 @@ def _merge(group: list[Node], children: list[FailedChild], disabled: Collection[
     verdicts = [classify(node.reading, disabled) for node in group]
     worst = max(range(len(group)), key=lambda place: SEVERITY[verdicts[place].outcome])
     verdict = verdicts[worst]
-    if verdict.outcome == "failure":
+    if verdict.outcome == "failure" and len(group) > 1:
         verdict = _merged_failure(group, verdicts, disabled)
     outer, span = group[0], group[0].reading.span
     server = next((node for node in group if node.layer == SERVER_LAYER), None)

@@ -99,8 +99,9 @@ class Surroundings:
         if first is None or first.arguments_hash == call.arguments_hash:
             return same, latest, [first] if first else []
         later = self._first(call, call.arguments_hash)
-        # With other arguments the next call looks back only for what it mends: at this one, or past it at the one before.
-        mends = was_refused(call) or (latest is not None and was_refused(latest))
+        # With other arguments the next call looks back only for what it mends: at this one, past it at the one before, or (it is a
+        # repair already) at one before which several calls have now come between.
+        mends = was_refused(call) or (latest is not None and was_refused(latest)) or first.link == "repair"
         return same, latest, [one for one in (later, first if mends else None) if one is not None]
 
     def _latest(self, call: Attempt, arguments_hash: int | None) -> Attempt | None:

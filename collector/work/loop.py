@@ -9,12 +9,15 @@ from typing import Protocol
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from collector.pruning import PruneStore
+from collector.work.retention import Retention, RetentionSettings
 from collector.work.settle import Settler, SettleSettings
 from collector.work_store import WorkStore
 
 ROLL_UP_EVERY_S = 2.0
 PRUNE_EVERY_S = 60.0
-PRUNED_AT_ONCE = 5000
+# Of each round, as long as there is something to prune: spans that come in meanwhile are settled between.
+PRUNING_S = 0.2
 # How long to wait when nothing is pending, and after a failure.
 IDLE_S = 0.5
 FAILED_S = 2.0
@@ -22,20 +25,16 @@ FAILED_S = 2.0
 log = logging.getLogger(__name__)
 
 
-class WorkerSettings(SettleSettings, Protocol):
-    """What the worker's loop needs to know besides."""
-
-    @property
-    def ancestry_window_s(self) -> int: ...
+class WorkerSettings(SettleSettings, RetentionSettings, Protocol):
+    """What the worker needs to know."""
 
 
 class Worker:
     """One worker. Several may run on one database."""
 
-    def __init__(self, store: WorkStore, settings: WorkerSettings) -> None:
-        self._store = store
+    def __init__(self, store: WorkStore, pruning: PruneStore, settings: WorkerSettings) -> None:
         self._settler = Settler(store, settings)
-        self._window_s = settings.ancestry_window_s
+        self._retention = Retention(store, pruning, settings, time.monotonic)
         self._stop = threading.Event()
 
     def stop(self) -> None:
@@ -52,8 +51,11 @@ class Worker:
                     self._settler.roll_up()
                     rolled_up = time.monotonic()
                 if time.monotonic() - pruned >= PRUNE_EVERY_S:
-                    self._prune()
-                    pruned = time.monotonic()
+                    # What is left over is gone on with in the next round.
+                    if self._prune():
+                        settled += 1
+                    else:
+                        pruned = time.monotonic()
             except SQLAlchemyError as error:
                 log.warning(
                     "settling failed, trying again in %.0f s: %s",
@@ -68,21 +70,27 @@ class Worker:
         self.finish()
 
     def finish(self) -> None:
-        """Settle and roll up until nothing is pending."""
-        while self._settler.settle(time.time_ns()):
-            pass
-        while self._settler.roll_up():
-            pass
+        """Settle and roll up until nothing is pending, or the database does not answer: the work list waits for the next start."""
+        try:
+            while self._settler.settle(time.time_ns()):
+                pass
+            while self._settler.roll_up():
+                pass
+        except SQLAlchemyError as error:
+            log.warning("what is pending is left for the next start: %s", type(error).__name__)
 
-    def _prune(self) -> None:
-        before_ns = time.time_ns() - self._window_s * 10**9
-        while self._store.prune_ancestry(before_ns, PRUNED_AT_ONCE) and not self._stop.is_set():
-            pass
+    def _prune(self) -> bool:
+        """Prune for a while. Returns whether something is left."""
+        until = time.monotonic() + PRUNING_S
+        while time.monotonic() < until and not self._stop.is_set():
+            if self._retention.step(time.time_ns()) is None:
+                return False
+        return not self._stop.is_set()
 
 
 def run_worker(settings: WorkerSettings, engine: Engine) -> None:
     """Run a worker until SIGINT or SIGTERM, then settle what is pending and return."""
-    worker = Worker(WorkStore(engine), settings)
+    worker = Worker(WorkStore(engine), PruneStore(engine), settings)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: worker.stop())
     log.info("worker ready")

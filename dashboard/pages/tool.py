@@ -1,6 +1,7 @@
 """One tool: how it fails, how often it comes back empty, how long it takes, who calls it."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request
@@ -12,6 +13,8 @@ from dashboard.filters import Filter, FilterError
 from dashboard.site import TheSite, as_json, ask, frame, page
 from dashboard.tally import Tally
 from dashboard.text import name_of_segment, visible
+from schemas.calls import OUTCOMES
+from schemas.histogram import Percentiles
 
 router = APIRouter()
 
@@ -25,6 +28,8 @@ class Tool:
     server: str
     tool: str
     total: Tally
+    times: Percentiles
+    by_outcome: tuple[tuple[str, Percentiles], ...]
     buckets: tuple[queries.Bucket, ...]
     clients: tuple[tuple[str, Tally], ...]
     errors: call_queries.ErrorTypes
@@ -37,8 +42,9 @@ class Tool:
             "tool": self.tool,
             "from_ns": question.from_ns,
             "to_ns": question.to_ns,
-            "total": self.total.record(),
-            "buckets": [{"bucket_ns": bucket.bucket_ns, **bucket.tally.record()} for bucket in self.buckets],
+            "total": self.total.record() | self.times.record(),
+            "outcomes": [{"outcome": outcome, "timed": times.calls, **times.record()} for outcome, times in self.by_outcome],
+            "buckets": [bucket.record() for bucket in self.buckets],
             "clients": [{"client": client, **tally.record()} for client, tally in self.clients],
             "error_types": self.errors,
             "recent": self.recent,
@@ -49,11 +55,24 @@ def read(connection: Connection, question: Filter, now_ns: int) -> Tool:
     """Everything on the page, of one snapshot. The question names the server and the tool."""
     clients = queries.by_client(connection, question)
     failures = question.outcome in (None, "failure")
+    total = sum((tally for _, tally in clients), Tally())
+    width = queries.bucket_width(question)
+    # One histogram an outcome and bar; what the tiles, the table and the chart show are sums of them.
+    histograms = queries.durations(connection, question, ("outcome",), width)
+    outcomes = [outcome for outcome in OUTCOMES if any(of == outcome for _, of in histograms)]
+    buckets = queries.over_time(connection, question)
+    starts = [bucket.bucket_ns for bucket in buckets]
+
+    def times(starts: Iterable[int], of: Iterable[str]) -> Percentiles:
+        return queries.percentiles_of(total, b"".join(histograms.get((start, outcome), b"") for start in starts for outcome in of))
+
     return Tool(
         server=question.server or "",
         tool=question.tool or "",
-        total=sum((tally for _, tally in clients), Tally()),
-        buckets=queries.over_time(connection, question),
+        total=total,
+        times=times(starts, outcomes),
+        by_outcome=tuple((outcome, times(starts, [outcome])) for outcome in outcomes),
+        buckets=tuple(replace(bucket, times=times([bucket.bucket_ns], outcomes)) for bucket in buckets),
         clients=clients,
         errors=call_queries.error_types(connection, question, now_ns) if failures else call_queries.ErrorTypes((), 0, True),
         recent=call_queries.list_calls(connection, question, now_ns, RECENT).records,

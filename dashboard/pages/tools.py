@@ -1,7 +1,7 @@
 """All tools: a sortable table, thousands of names folded, quiet tools apart."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -12,6 +12,7 @@ from dashboard import queries
 from dashboard.filters import Filter, FilterError
 from dashboard.site import TheSite, as_csv, as_json, ask, frame, page, wants_csv, whole_number
 from dashboard.tally import Ratio, Tally
+from schemas.histogram import UNKNOWN
 
 router = APIRouter()
 
@@ -24,6 +25,10 @@ def _share(ratio: Ratio) -> float:
     return -1.0 if ratio.value is None else ratio.value
 
 
+def _known(ns: int | None) -> int:
+    return -1 if ns is None else ns
+
+
 # Sort word -> what it sorts by; all but the names start with the largest.
 SORTS: Mapping[str, Callable[[queries.ToolTally], Any]] = {
     "impact": lambda t: t.tally.impact,
@@ -34,6 +39,9 @@ SORTS: Mapping[str, Callable[[queries.ToolTally], Any]] = {
     "retryable": lambda t: _share(t.tally.retryable_ratio),
     "empty": lambda t: t.tally.empty,
     "mean": lambda t: t.tally.mean_ns or 0,
+    "p50": lambda t: _known(t.times.p50_ns),
+    "p95": lambda t: _known(t.times.p95_ns),
+    "p99": lambda t: _known(t.times.p99_ns),
     "max": lambda t: t.tally.max_ns or 0,
     "last": lambda t: t.tally.last_ns,
 }
@@ -50,7 +58,11 @@ class Tools:
 
 def read(connection: Connection, question: Filter, sort: str, ascending: bool) -> Tools:
     """Everything on the page, of one snapshot."""
-    tools = queries.by_tool(connection, question)
+    times = queries.durations(connection, question, ("server", "tool"))
+    tools = tuple(
+        replace(tool, times=queries.percentiles_of(tool.tally, times.get((tool.server, tool.tool), b"")))
+        for tool in queries.by_tool(connection, question)
+    )
     quiet = queries.quiet_tools(connection, question, ((tool.server, tool.tool) for tool in tools))
     ordered = tuple(sorted(tools, key=SORTS[sort], reverse=not ascending))
     return Tools(sum((tool.tally for tool in tools), Tally()), ordered, quiet)
@@ -106,9 +118,9 @@ def tools_json(request: Request, site: TheSite) -> Response:
     sort, ascending = _order(request)
     with queries.snapshot(site.engine) as connection:
         data = read(connection, question, sort, ascending)
-    rows = [{"server": tool.server, "tool": tool.tool, **tool.tally.record()} for tool in data.tools]
+    rows = [{"server": tool.server, "tool": tool.tool, **tool.tally.record(), **tool.times.record()} for tool in data.tools]
     if wants_csv(request):
-        header = ["server", "tool", *Tally().record()]
+        header = ["server", "tool", *Tally().record(), *UNKNOWN.record()]
         return as_csv("tools", header, ([row[name] for name in header] for row in rows))
     return as_json(
         {

@@ -154,9 +154,7 @@ def request_head(content_type: str, length: int) -> bytes:
 @pytest.fixture
 def process(settings, engine):
     """A collector in a process of its own; yields it and its port, read from its log."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", RUN, str(settings.data), "0"], stderr=subprocess.PIPE, text=True, cwd=os.getcwd()
-    )
+    process = subprocess.Popen([sys.executable, "-c", RUN, str(settings.data), "0"], stderr=subprocess.PIPE, text=True, cwd=os.getcwd())
     for line in process.stderr:
         if found := re.search(r"http://127.0.0.1:(\d+)/v1/traces", line):
             break

@@ -9,7 +9,19 @@ from dashboard.tally import Tally
 from tests.seeds import MINUTE_NS, NOW_NS
 
 OVER_TIME = (charts.outcomes_over_time, charts.failures_over_time, charts.failures_and_empties, charts.durations)
-SOME = Tally(calls=30, success=20, data=15, empty=5, failure=10, transient=4, business=6, timed=30, duration_sum_ns=90, duration_max_ns=9)
+SOME = Tally(
+    calls=30,
+    success=20,
+    data=15,
+    empty=5,
+    failure=10,
+    transient=4,
+    business=6,
+    timed=30,
+    duration_sum_us=90,
+    duration_min_ns=1,
+    duration_max_ns=9,
+)
 
 
 def hour(query: str = "1h") -> Filter:

@@ -16,7 +16,9 @@ def read(query: str, **options: object):
 def test_a_preset_ends_with_the_running_minute_and_starts_on_a_whole_one(preset: str) -> None:
     question = read(f"range={preset}")
     assert question.to_ns - MINUTE_NS < NOW_NS <= question.to_ns
-    assert question.from_ns <= NOW_NS - PRESETS[preset] < question.from_ns + MINUTE_NS
+    whole = 15 * MINUTE_NS if preset in ("7d", "30d") else MINUTE_NS
+    assert question.from_ns <= NOW_NS - PRESETS[preset] < question.from_ns + whole
+    assert question.from_ns % whole == 0
     assert question.from_ns % MINUTE_NS == question.to_ns % MINUTE_NS == 0
     assert question.preset == preset
 

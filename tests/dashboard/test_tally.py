@@ -7,15 +7,15 @@ from dashboard import kinds
 from dashboard.tally import Cell, Ratio, Tally, tally
 
 CELLS = (
-    Cell("success", "data", "", "", 10, 10, 100, 30, 5),
-    Cell("success", "empty", "", "", 4, 3, 50, 40, 9),
-    Cell("success", "", "", "", 2, 0, 0, 0, 1),
-    Cell("partial", "data", "", "", 1, 1, 7, 7, 1),
-    Cell("failure", "", "transient", "true", 3, 3, 9, 5, 2),
-    Cell("failure", "", "permission", "false", 2, 2, 9, 5, 2),
-    Cell("failure", "", "", "unknown", 1, 1, 9, 5, 2),
-    Cell("cancelled", "", "", "", 5, 5, 9, 5, 2),
-    Cell("deferred", "", "", "", 6, 6, 9, 5, 2),
+    Cell("success", "data", "", "", 10, 10, 100, 3, 30, 5),
+    Cell("success", "empty", "", "", 4, 3, 50, 2, 40, 9),
+    Cell("success", "", "", "", 2, 0, 0, None, 0, 1),
+    Cell("partial", "data", "", "", 1, 1, 7, 7, 7, 1),
+    Cell("failure", "", "transient", "true", 3, 3, 9, 4, 5, 2),
+    Cell("failure", "", "permission", "false", 2, 2, 9, 4, 5, 2),
+    Cell("failure", "", "", "unknown", 1, 1, 9, 4, 5, 2),
+    Cell("cancelled", "", "", "", 5, 5, 9, 4, 5, 2),
+    Cell("deferred", "", "", "", 6, 6, 9, 4, 5, 2),
 )
 
 
@@ -26,7 +26,7 @@ def test_every_split_adds_up_to_its_whole() -> None:
     assert t.failure == 6 == t.transient + t.validation + t.business + t.permission + t.unclassified
     assert t.failure == t.retryable + t.not_retryable + t.retryable_unknown
     assert sum(kind.of(t) for kind in kinds.ALL) == t.calls
-    assert (t.last_ns, t.duration_max_ns, t.timed) == (9, 40, 31)
+    assert (t.last_ns, t.duration_min_ns, t.duration_max_ns, t.timed) == (9, 2, 40, 31)
 
 
 def test_tallies_add_up_like_their_cells() -> None:

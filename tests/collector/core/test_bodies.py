@@ -58,6 +58,7 @@ TEXT = json.dumps(ROWS)
         "Vercel's typed content": ({"type": "content", "value": [{"type": "text", "text": TEXT}]}, ROWS),
         "a Python repr of a result": (f"meta=None content=[TextContent(type='text', text='{TEXT}')] isError=False", ROWS),
         "a Python repr of a message": ("content='hello' name='search' tool_call_id='1'", "hello"),
+        "blocks that are plain texts": ({"content": ["a", "b"]}, "a\nb"),
         "the tool's own object": ({"title": "a", "output": "b"}, {"title": "a", "output": "b"}),
     },
 )
@@ -206,24 +207,32 @@ def test_a_hash_can_be_made_of_what_is_no_json() -> None:
     assert isinstance(keyed_hash({"a": {1, 2}}, b"k"), int)
 
 
+def test_wrappers_within_wrappers_come_off_only_so_far() -> None:
+    value: Any = "inner"
+    for _ in range(20):
+        value = {"lc": 1, "kwargs": {"content": value, "tool_call_id": "1"}}
+    assert see(value).error is None
+    assert see(value).value != "inner"
+    arguments: Any = {"q": "a"}
+    for _ in range(20):
+        arguments = {"arguments": arguments}
+    assert arguments_value(arguments) != {"q": "a"}
+
+
 def test_a_huge_result_is_data_without_being_parsed() -> None:
     seen = see("[" + "0," * (LARGEST_PARSED // 2) + "0]")
     assert isinstance(seen.value, str)
     assert emptiness_of_seen(seen)[0] == "data"
 
 
+WORDS = (
+    "content", "text", "type", "result", "output", "isError", "error", "kwargs", "lc", "structuredContent", "_meta", "status", "jsonrpc",
+    "code", "artifact", "data", "items", "count", "partial", "toolResult", "value", "json",
+)  # fmt: skip
+SCALAR = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(max_size=20)
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(
-        st.sampled_from(
-            ["content", "text", "type", "result", "output", "isError", "error", "kwargs", "lc", "structuredContent", "_meta", "status",
-             "jsonrpc", "code", "artifact", "data", "items", "count", "partial", "toolResult", "value", "json"]  # fmt: skip
-        )
-        | st.text(max_size=5),
-        inner,
-        max_size=5,
-    ),
+    SCALAR,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(WORDS) | st.text(max_size=5), inner, max_size=5),
     max_leaves=25,
 )
 

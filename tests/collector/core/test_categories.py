@@ -163,7 +163,9 @@ def test_the_emitters_own_word_is_kept(word: str, raw: str | None) -> None:
     assert evidence_for(reading(result(body(errorCategory=word)))).raw == raw
 
 
-@pytest.mark.parametrize("spelling", [str, str.upper, " {} ".format, lambda word: word.replace("_", "-"), lambda word: word.replace("_", " ")])
+@pytest.mark.parametrize(
+    "spelling", [str, str.upper, " {} ".format, lambda word: word.replace("_", "-"), lambda word: word.replace("_", " ")]
+)
 @pytest.mark.parametrize("word", CATEGORY_WORDS)
 def test_a_category_word_in_any_spelling(word: str, spelling: Any) -> None:
     assert category_of_word(spelling(word)) == CATEGORY_WORDS[word]

@@ -291,6 +291,7 @@ def test_decoding_never_raises_and_loses_no_span(spans: Any, service: str) -> No
     refused = sum(refusal.count for refusal in found.refusals)
     ignored = sum(one.ignored_spans for one in found.intake)
     assert found.received == len(spans) == len(found.tool_spans) + ignored + refused
+    assert not [refusal for refusal in found.refusals if "could not" in refusal.reason]
 
 
 def test_a_result_of_the_attribute_of_another_span_is_no_result_of_this_one() -> None:

@@ -39,6 +39,7 @@ def seen(value: Any) -> str:
         },
         "an empty object within the only key": {"data": {"items": []}},
         "an empty text within the only key": {"result": ""},
+        "an empty list as text within the only key": {"items": "[]"},
         "a count of 0 beside an empty list": {"items": [], "total": 0},
         "counts of 0 as text beside an empty list": {"results": [], "count": "0", "totalCount": 0},
         **{

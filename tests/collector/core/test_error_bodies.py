@@ -79,7 +79,7 @@ def test_a_jsonrpc_error_has_a_code() -> None:
         "alone": '{"errorCategory": "business", "isRetryable": false}',
         "after a prefix": 'Error executing tool search: {"errorCategory": "business", "isRetryable": false}',
         "between words": 'boom {"errorCategory": "business", "isRetryable": false} (see log)',
-        "inside an exception's repr": "ToolError('{\"errorCategory\": \"business\", \"isRetryable\": false}')",
+        "inside an exception's repr": 'ToolError(\'{"errorCategory": "business", "isRetryable": false}\')',
         "escaped once more": 'ToolError("{\\"errorCategory\\": \\"business\\", \\"isRetryable\\": false}")',
         "cut short after its first fields": 'ToolError: {"errorCategory": "business", "isRetryable": false, "descr',
         "escaped and cut short": '{\\"errorCategory\\": \\"business\\", \\"isRetryable\\": false, \\"descr',

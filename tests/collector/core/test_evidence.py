@@ -83,9 +83,21 @@ def test_the_strongest_payload_counts() -> None:
 
 def test_arguments_of_one_attribute_each_are_one_object() -> None:
     single = {"mcp.request.argument.q": "a", "mcp.request.argument.n": 1}
-    assert evidence(tool_span(attributes=single))["arguments"]["hash"] == (
-        evidence(tool_span(attributes={"gen_ai.tool.call.arguments": '{"n": 1, "q": "a"}'}))["arguments"]["hash"]
+    assert (
+        evidence(tool_span(attributes=single))["arguments"]["hash"]
+        == (evidence(tool_span(attributes={"gen_ai.tool.call.arguments": '{"n": 1, "q": "a"}'}))["arguments"]["hash"])
     )
+
+
+def test_arguments_as_a_whole_beat_single_ones_in_any_order() -> None:
+    single, whole = {"mcp.request.argument.q": "b"}, {"gen_ai.tool.call.arguments": '{"q": "a"}'}
+    hashes = [evidence(tool_span(attributes=said))["arguments"]["hash"] for said in (whole, {**whole, **single}, {**single, **whole})]
+    assert len(set(hashes)) == 1
+
+
+def test_a_sender_of_endless_names_is_read_all_the_same() -> None:
+    found = kept({f"acme.{number}": number for number in range(5000)})
+    assert found["acme.4999"] == 4999
 
 
 def test_arguments_and_results_may_stand_in_events() -> None:

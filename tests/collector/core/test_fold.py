@@ -32,7 +32,9 @@ def three(agent: dict[str, Any] | None = None, client: dict[str, Any] | None = N
     """Agent, client and server span of one call, each with changes."""
     return [
         request(agent_span(number=1, **{"seconds": 0.4, **(agent or {})}), service="agent", scope="agents"),
-        request(tool_span(number=2, parent=1, kind=CLIENT, **{"start": 0.05, "seconds": 0.3, **(client or {})}), service="agent", scope="mcp"),
+        request(
+            tool_span(number=2, parent=1, kind=CLIENT, **{"start": 0.05, "seconds": 0.3, **(client or {})}), service="agent", scope="mcp"
+        ),
         request(tool_span(number=3, parent=2, **{"start": 0.1, "seconds": 0.2, **(server or {})}), service="docs-mcp", scope="mcp"),
     ]
 

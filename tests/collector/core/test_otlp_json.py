@@ -50,9 +50,7 @@ def test_ids_are_hex_in_any_case(spelling):
 
 
 @pytest.mark.parametrize("field", ["traceId", "spanId", "parentSpanId"])
-@pytest.mark.parametrize(
-    "sent", ["W47/95gDgQPSabYzgT/GDA==", "7uGbfsPBsXQ=", "abc", "zz" * 8, "aa bb", "ü", 12345, ["aa"]], ids=repr
-)
+@pytest.mark.parametrize("sent", ["W47/95gDgQPSabYzgT/GDA==", "7uGbfsPBsXQ=", "abc", "zz" * 8, "aa bb", "ü", 12345, ["aa"]], ids=repr)
 def test_b26_an_id_that_is_not_hex_refuses_its_span_and_names_the_field(field, sent):
     result = parsed({**SPAN, "name": "bad", field: sent}, SPAN)
     [refusal] = result.refusals

@@ -100,6 +100,14 @@ def test_secrets_are_learned_from_values_under_secret_keys_the_longest_first() -
     assert secrets_in(value) == ("123456789", "12345678")
 
 
+def test_secrets_are_learned_only_from_values_that_a_person_could_have_nested() -> None:
+    value: Any = {"password": "hunter2222"}
+    for _ in range(15):
+        value = [value]
+    assert secrets_in(value) == ("hunter2222",)
+    assert secrets_in([[value]]) == ()
+
+
 def test_a_learned_secret_is_masked_wherever_it_stands() -> None:
     assert masked({"message": "bad key hunter2222!", "list": ["hunter2222"]}, ("hunter2222",)) == {
         "message": f"bad key {MASK}!",

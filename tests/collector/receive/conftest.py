@@ -84,9 +84,7 @@ class Edge:
         self.target = f"127.0.0.1:{self.collector.grpc_port}"
         self.client = httpx.Client(base_url=self.url, timeout=30)
 
-    def post(
-        self, body: bytes, content_type: str = "application/x-protobuf", path: str = "/v1/traces", **headers: str
-    ) -> httpx.Response:
+    def post(self, body: bytes, content_type: str = "application/x-protobuf", path: str = "/v1/traces", **headers: str) -> httpx.Response:
         more = {name.replace("_", "-"): value for name, value in headers.items()}
         return self.client.post(path, content=body, headers={"content-type": content_type, **more})
 

@@ -120,11 +120,11 @@ class Interrupted:
     {
         "a span arrives": lambda database: database.insert(HANDLER),
         "another worker settles": lambda database: database.settle(),
-        "another worker settles, and a span arrives": lambda database: (database.settle(), database.insert(HANDLER, now_ns=NOW_NS + 1)),
+        "another worker settles, and a span arrives": lambda database: (database.settle(), database.insert(HANDLER, now_ns=NOW_NS + 10**9)),
         "a copy arrives, another worker settles, and a span arrives": lambda database: (
             database.insert(AGENT),
             database.settle(),
-            database.insert(HANDLER, now_ns=NOW_NS + 1),
+            database.insert(HANDLER, now_ns=NOW_NS + 10**9),
         ),
     },
 )
@@ -153,7 +153,7 @@ def test_news_that_arrive_meanwhile_need_no_further_push(database: Database, mon
 
     def interruption() -> None:
         database.settle()
-        database.insert(HANDLER, now_ns=NOW_NS + 1)
+        database.insert(HANDLER, now_ns=NOW_NS + 10**9)
 
     monkeypatch.setattr(database.work, "settling", Interrupted(database, interruption))
     database.settle()
@@ -274,6 +274,20 @@ def spans(draw: st.DrawFn) -> Any:
     )
 
 
+@st.composite
+def session_calls(draw: st.DrawFn) -> Any:
+    """A call of one tool in one session, in a trace of its own or one of few, that may repeat or mend others."""
+    number = draw(st.integers(1, 40))
+    said = {
+        "session.id": "s",
+        "gen_ai.tool.call.arguments": {"q": draw(st.integers(1, 4))},
+        **draw(st.sampled_from([{}, {}, {"errorCategory": "validation"}, {"errorCategory": "transient"}, {"error.type": "cancelled"}])),
+        **draw(st.sampled_from([{}, {}, {}, {"retry.attempt": 2}, {"retry.of": f"{number - 1:016x}"}])),
+    }
+    trace = f"{draw(st.sampled_from([number, 50])):032x}"
+    return tool_span("search", number, trace=trace, start=draw(st.integers(0, 30)), attributes=said)
+
+
 def tables(database: Database) -> Any:
     return database.calls(), database.rollup()
 
@@ -284,9 +298,25 @@ def two(new_database: NewDatabase) -> tuple[Database, Database]:
     return new_database(), new_database()
 
 
+def in_session(number: int, start: float, q: int, **said: Any) -> Any:
+    arguments = {"session.id": "s", "gen_ai.tool.call.arguments": {"q": q}, **said}
+    return tool_span("search", number, trace=f"{number:032x}", start=start, attributes=arguments)
+
+
+@pytest.mark.parametrize("between", [1, 2, 3])
+def test_a_repair_is_none_once_other_calls_have_come_between(database: Database, between: int) -> None:
+    refused, mended = in_session(1, 0, 1, errorCategory="validation"), in_session(9, 10, 2)
+    assert [row["link"] for row in database.take(refused, mended)] == ["new", "repair"]
+    database.insert_together(in_session(number, number, 10 + number) for number in range(2, 2 + between))
+    database.settle()
+    assert [row["link"] for row in database.calls()] == ["new", "repair", *["new"] * between]
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=120)
-@given(st.lists(spans(), min_size=1, max_size=9), st.data())
-def test_calls_and_rollups_do_not_depend_on_how_spans_come(two: tuple[Database, Database], given_spans: list[Any], data: st.DataObject) -> None:
+@given(st.lists(spans(), min_size=1, max_size=9) | st.lists(session_calls(), min_size=1, max_size=12), st.data())
+def test_calls_and_rollups_do_not_depend_on_how_spans_come(
+    two: tuple[Database, Database], given_spans: list[Any], data: st.DataObject
+) -> None:
     plain, wild = two
     plain.empty()
     wild.empty()
@@ -310,6 +340,7 @@ def test_calls_and_rollups_do_not_depend_on_how_spans_come(two: tuple[Database, 
     assert plain.rollup() == plain.rollup_as_it_must_be()
     assert sum(row["calls"] for row in plain.rollup() if row["grain"] == 0 and row["width_s"] == 60) == len(plain.calls())
     assert [wild.work.pending_count(), plain.work.pending_count()] == [0, 0]
+    assert wild.rows("SELECT * FROM refusal") == []
     told = [view["span_id"] for call in plain.calls() for view in json.loads(call["views"])]
     assert len(told) == len(plain.rows("SELECT span_id FROM tool_span"))
 

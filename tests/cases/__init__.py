@@ -1,0 +1,1 @@
+"""Cases from the field: what people who run such systems have reported, each with the outcome that is right here."""
