@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import orjson
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
@@ -13,8 +12,9 @@ from collector.core.bodies import arguments_value, emptiness_of_seen, keyed_hash
 from collector.core.emptiness import item_count
 from collector.core.error_bodies import ErrorBody, boolean, embedded_body
 from collector.core.hints import category_hint
-from collector.core.redaction import MASK, is_secret_key, masked, masked_text, secrets_in, suspicious
-from collector.core.values import cut, value_of
+from collector.core.redaction import MASK, is_secret_key, masked, secrets_in, suspicious
+from collector.core.texts import dumped, short, size_of, text_of, without_nul
+from collector.core.values import value_of
 from schemas.vocabulary import ARGUMENT_EVENTS, ARGUMENT_PREFIXES, ERROR_WORDS, RESULT_EVENTS, Hit
 
 STATUS_ERROR = 2
@@ -31,7 +31,6 @@ FAILURE_CONCEPTS = frozenset({"is_error", "is_success", "category", "error_type"
 MOST_EVENTS = 8
 MOST_REMEMBERED = 4096
 LONGEST_REMEMBERED = 40
-LONGEST_SECRET = 1024
 # The rank of a payload that is put together of events or single attributes: any attribute with the whole is stronger.
 WEAKEST = 1000
 # Facts about a result that quote it.
@@ -175,7 +174,7 @@ def _add_payload_facts(
     if "arguments" in payloads:
         given = payloads["arguments"][1]
         arguments = arguments_value(given)
-        evidence["arguments"] = {"hash": keyed_hash(arguments, options.hash_key), "size": _size(given)}
+        evidence["arguments"] = {"hash": keyed_hash(arguments, options.hash_key), "size": size_of(given)}
         if suspicious(text_of(given)):
             learned = secrets_in(arguments)
     result = payloads.get("result") or payloads.get("carried_result")
@@ -197,7 +196,7 @@ def result_facts(value: Any, options: EvidenceOptions, *, failing: bool) -> dict
     """
     seen = see(value)
     emptiness, rule = emptiness_of_seen(seen)
-    facts: dict[str, Any] = {"size": _size(value), "emptiness": emptiness, "rule": rule}
+    facts: dict[str, Any] = {"size": size_of(value), "emptiness": emptiness, "rule": rule}
     if seen.visible:
         facts["hash"] = keyed_hash(seen.value, options.hash_key)
     count = item_count(seen.value)
@@ -263,45 +262,3 @@ def _events(span: Span, payloads: dict[str, tuple[int, Any]], options: EvidenceO
 def _without_traceback(text: str) -> str:
     at = text.find(TRACEBACK)
     return text if at < 0 else text[:at].rstrip()
-
-
-def short(value: Any, length: int) -> Any:
-    """A value cut to `length` characters, with a marker that tells the original size; structured ones as JSON text."""
-    if isinstance(value, str):
-        return value if len(value) <= length else _cut_masked(value, length)
-    if isinstance(value, list | dict):
-        text = dumped(value)
-        return value if len(text) <= length else _cut_masked(text, length)
-    return value
-
-
-def _cut_masked(text: str, length: int) -> str:
-    """A text cut to `length`. What is masked later is the cut text, so a secret that the cut would break is masked now."""
-    marked = cut(text, length)
-    around = text[: length + LONGEST_SECRET]
-    return f"{masked_text(around)[:length]}{marked[length:]}" if marked is not text and suspicious(around) else marked
-
-
-def text_of(value: Any) -> str:
-    """A payload as text."""
-    return value if isinstance(value, str) else dumped(value)
-
-
-def dumped(value: Any) -> str:
-    """Compact JSON text; strangers as text."""
-    return orjson.dumps(value, default=str).decode()
-
-
-def without_nul(value: Any) -> Any:
-    """A copy of a JSON-like value with U+0000, which PostgreSQL refuses, replaced by U+FFFD."""
-    if isinstance(value, str):
-        return value.replace("\0", "\ufffd")
-    if isinstance(value, dict):
-        return {without_nul(key): without_nul(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [without_nul(item) for item in value]
-    return value
-
-
-def _size(value: Any) -> int:
-    return len(value.encode()) if isinstance(value, str) else len(dumped(value))

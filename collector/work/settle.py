@@ -1,7 +1,7 @@
 """Turn what is pending into calls and rollups: fold the spans of each trace, write what changed, recompute the buckets touched."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import fields
 from operator import attrgetter, itemgetter
 from typing import Protocol
@@ -15,6 +15,7 @@ from collector.settling import ATTEMPT_COLUMNS, CallTuple, Settling
 from collector.work.linking import Surroundings, Trace
 from collector.work_store import MINUTE_NS, WorkStore
 from schemas.calls import Call, FailedChild, View
+from schemas.rollups import DAY_NS
 from schemas.spans import Ancestor, ToolSpan
 from schemas.vocabulary import lexicon
 
@@ -27,6 +28,7 @@ BUCKETS_A_STEP = 20
 _FIELDS = attrgetter(*(field.name for field in fields(Call)))
 _COLUMNS = [field.name for field in fields(Call)]
 TRACE_ID, CALL_ID, START_NS, SESSION = (_COLUMNS.index(name) for name in ("trace_id", "call_id", "start_ns", "session"))
+_VIEWS = _COLUMNS.index("views")
 # Links are given after the calls are stored: where a call stands says nothing of whether it changed.
 _LINKS = slice(_COLUMNS.index("link"), _COLUMNS.index("chain_id") + 1)
 _LINKED = [_COLUMNS.index(name) for name in ("session", "declared_attempt", "retry_of")]
@@ -44,6 +46,8 @@ class SettleSettings(Protocol):
     def disabled_rules(self) -> tuple[str, ...]: ...
     @property
     def clock_skew_s(self) -> int: ...
+    @property
+    def tool_span_days(self) -> int: ...
 
 
 class Settler:
@@ -54,6 +58,7 @@ class Settler:
         self._lexicon = lexicon(settings.aliases)
         self._disabled = frozenset(settings.disabled_rules)
         self._skew_ns = settings.clock_skew_s * 10**9
+        self._span_ns = settings.tool_span_days * DAY_NS
 
     def settle(self, now_ns: int, limit: int = TRACES_A_STEP) -> int:
         """Settle up to `limit` pending traces. Returns how many were settled or found already settled by another."""
@@ -74,6 +79,8 @@ class Settler:
                     traces[trace_id] = list(old.values())
                     continue
                 new = {call.call_id: call_row(call) for call in folded[trace_id].calls} if trace_id in folded else {}
+                if any(row[START_NS] < now_ns - self._span_ns for row in old.values()):
+                    new = _with_those_whose_spans_are_gone(old, new, {span.span_id.hex() for span in read.get(trace_id, ([], []))[0]})
                 changed = {one for one in {**old, **new} if not _same(old.get(one), new.get(one))}
                 removed += [row for one, row in old.items() if one in changed]
                 written += [row for one, row in new.items() if one in changed]
@@ -121,6 +128,19 @@ class Settler:
         for bucket_ns, version in buckets.items():
             self._store.roll_up(bucket_ns, version)
         return len(buckets)
+
+
+def _with_those_whose_spans_are_gone(
+    old: Mapping[bytes, CallTuple], new: Mapping[bytes, CallTuple], stored: Set[str]
+) -> dict[bytes, CallTuple]:
+    """Calls outlive their tool spans: one that rests on a span that is pruned stays as it is, whatever the rest would say."""
+    kept = {one: row for one, row in old.items() if not _spans_of(row) <= stored}
+    theirs = {span_id for row in kept.values() for span_id in _spans_of(row)}
+    return {one: row for one, row in new.items() if not _spans_of(row) & theirs} | kept
+
+
+def _spans_of(row: CallTuple) -> set[str]:
+    return {view["span_id"] for view in orjson.loads(row[_VIEWS])}
 
 
 def bucket_of(start_ns: int) -> int:

@@ -1,6 +1,6 @@
 """Cutting: long values are cut with a marker, and never in the middle of a secret."""
 
-from collector.core.evidence import short
+from collector.core.texts import short
 
 SECRET = "sk_live_" + "A1b2C3d4" * 4
 

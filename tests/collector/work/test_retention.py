@@ -10,7 +10,7 @@ from collector.pruning import PruneStore
 from collector.work.retention import Retention, limits_at
 from collector.work.settle import bucket_of
 from schemas.rollups import DAY_NS
-from tests import seeds
+from tests import seeds, spans
 from tests.database import Database
 
 NOW_NS = seeds.NOW_NS
@@ -154,3 +154,15 @@ def test_the_worker_leaves_spare_pages(database: Database, spare: int) -> None:
     while (done := worker.step(NOW_NS)) is not None:
         kinds.add(done.what)
     assert ("pages" in kinds) is (spare == 0)
+
+
+def test_calls_outlive_their_spans_when_a_copy_comes_late(database: Database) -> None:
+    copied, other = spans.span(), spans.span(span_id=bytes(7) + b"\x09")
+    before = database.take(copied, other)
+    assert before
+    later_ns = spans.NOW_NS + 20 * DAY_NS
+    prune(database, later_ns)
+    assert (count(database, "tool_span"), database.calls()) == (0, before)
+    database.insert(copied, now_ns=later_ns)
+    database.settle(later_ns)
+    assert (count(database, "tool_span"), database.calls()) == (1, before)
