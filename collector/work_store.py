@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, delete, func, select, text, tuple_
+from sqlalchemy import Connection, Engine, Row, delete, func, literal_column, select, text, tuple_
 
 from collector.rolling import Rolling, horizons, prepare
 from collector.settling import CallTuple, Settling
@@ -28,8 +28,10 @@ class WorkStore:
     def pending_traces(self, limit: int) -> dict[bytes, int]:
         """Traces to settle, the longest waiting first, with the version of their note."""
         columns = table(PendingTraceRow).c
+        # Every stored trace comes by here, so the order must not cost an index: SQLite numbers rows as they come.
+        order: list[Any] = [literal_column("rowid")] if self._engine.dialect.name == "sqlite" else [columns.noted_ns, columns.trace_id]
         with self._reading() as connection:
-            query = select(columns.trace_id, columns.version).order_by(columns.noted_ns, columns.trace_id).limit(limit)
+            query = select(columns.trace_id, columns.version).order_by(*order).limit(limit)
             return {row.trace_id: row.version for row in connection.execute(query)}
 
     def spans_of(self, trace_ids: Sequence[bytes]) -> dict[bytes, tuple[list[ToolSpan], list[Ancestor]]]:

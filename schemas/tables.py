@@ -75,9 +75,6 @@ class PendingTraceRow(SQLModel, table=True):
     noted_ns: int = Field(sa_type=BigInteger)
     version: int = Field(sa_type=BigInteger)
 
-    # The longest waiting first.
-    __table_args__ = (Index("ix_pending_trace_noted_ns", "noted_ns"),)
-
 
 class PendingBucketRow(SQLModel, table=True):
     """Work list of the worker: rollup buckets (minutes, by start) whose calls changed."""

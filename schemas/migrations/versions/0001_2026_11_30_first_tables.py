@@ -158,7 +158,6 @@ def upgrade() -> None:
         sa.Column("version", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("trace_id", name=op.f("pk_pending_trace")),
     )
-    op.create_index("ix_pending_trace_noted_ns", "pending_trace", ["noted_ns"], unique=False)
     op.create_table(
         "refusal",
         sa.Column("reason", sa.Text(), nullable=False),
