@@ -1,6 +1,5 @@
 """Wires the parts of the collector, starts and stops them in order."""
 
-import gc
 import logging
 import os
 import signal
@@ -16,7 +15,7 @@ from collector.receive.http_server import HttpServer
 from collector.receive.ingest import Ingest
 from collector.receive.otlp_grpc import OtlpGrpc
 from collector.receive.otlp_http import OtlpHttp
-from collector.receive.readers import Readers
+from collector.receive.readers import Readers, collect_seldom
 from collector.receive.reading import Reader
 from collector.receive.writer import Writer
 from collector.store import Store
@@ -30,8 +29,6 @@ GRACE_S = 10
 
 # Reading holds the interpreter, so it has processes of its own; the one writer stores no more than four of them bring.
 MOST_READERS = 4
-# Requests are thousands of small objects that all end together: looking for circles among them every 700 is wasted.
-GARBAGE_THRESHOLD = 50_000
 
 
 class CannotStart(Exception):
@@ -109,8 +106,7 @@ def run_collector(settings: Settings, engine: Engine) -> None:
 
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
-    gc.freeze()
-    gc.set_threshold(GARBAGE_THRESHOLD, 20, 20)
+    collect_seldom()
     collector = Collector(settings, Store(engine), processes=min(MOST_READERS, os.cpu_count() or 1))
     try:
         collector.start()

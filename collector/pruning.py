@@ -87,17 +87,19 @@ class PruneStore:
         return removed
 
     def pages(self, limit: int) -> int:
-        """Give up to `limit` free pages of a SQLite file back to the file system. Returns how many."""
-        if not self._sqlite:
+        """Give up to `limit` free pages of a SQLite file back to the file system. Returns how many went."""
+        before = self.free_pages()
+        if not before:
             return 0
-        with self._engine.connect().execution_options(read_only=True) as reading:
-            free = int(reading.exec_driver_sql("PRAGMA freelist_count").scalar_one())
-        if free:
-            with self._engine.begin() as connection:
-                # A row a page that it frees, without columns: SQLAlchemy would stop at the first.
-                driver: Any = connection.connection.driver_connection
-                driver.execute(f"PRAGMA incremental_vacuum({limit})").fetchall()
-        return min(free, limit)
+        raw = self._engine.raw_connection()
+        try:
+            # It frees a page a step, and of a statement that gives no rows the driver takes one step only, except of a script.
+            driver: Any = raw.driver_connection
+            driver.executescript(f"PRAGMA incremental_vacuum({limit})")
+        finally:
+            raw.close()
+        # None where the file was made without incremental vacuum.
+        return max(0, before - self.free_pages())
 
     def free_pages(self) -> int:
         """How many pages of a SQLite file hold nothing."""

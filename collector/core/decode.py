@@ -166,7 +166,7 @@ class Decoder:
             self._name(str(error_type)) if error_type else "",
             http if isinstance(http, int) and 0 < http < 1000 else None,
             self._name(str(next((attributes[key] for key in PEER_KEYS if attributes.get(key)), ""))),
-            None if result is None else stored(masked(result_facts(result, self._options, failing=False))),
+            None if result is None else stored(masked(result_facts(result, self._options, False))),
         )
 
     def _name(self, text: str) -> str:

@@ -1,7 +1,7 @@
 """What is kept of one tool span: its attributes without payloads, its errors, and facts about arguments and result."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -31,6 +31,7 @@ FAILURE_CONCEPTS = frozenset({"is_error", "is_success", "category", "error_type"
 MOST_EVENTS = 8
 MOST_REMEMBERED = 4096
 LONGEST_REMEMBERED = 40
+LONGEST_SEEN = 1024
 # The rank of a payload that is put together of events or single attributes: any attribute with the whole is stronger.
 WEAKEST = 1000
 # Facts about a result that quote it.
@@ -44,8 +45,8 @@ TRACEBACK = "Traceback (most recent call last)"
 class EvidenceOptions:
     """Settings that evidence depends on; lengths in characters.
 
-    `dispositions` remembers what is done with each attribute name, `clean` short values that hold no secret: both are few in real
-    life, and a sender of endless new ones only loses the memory's help.
+    `dispositions` remembers what is done with each attribute name, `clean` short values that hold no secret, `seen` the facts of short
+    payloads: agents ask again and again, and failures are alike. A sender of endless new ones only loses the memory's help.
     """
 
     lexicon: Mapping[str, Hit]
@@ -56,6 +57,10 @@ class EvidenceOptions:
     hash_key: bytes
     dispositions: dict[str, "Disposition"] = field(default_factory=dict)
     clean: set[str] = field(default_factory=set)
+    seen: dict[tuple[str, bool | None], Mapping[str, Any]] = field(default_factory=dict)
+
+
+FactsOf = Callable[[Any, EvidenceOptions, bool | None], Mapping[str, Any]]
 
 
 class Disposition(NamedTuple):
@@ -173,13 +178,12 @@ def _add_payload_facts(
     learned: tuple[str, ...] = ()
     if "arguments" in payloads:
         given = payloads["arguments"][1]
-        arguments = arguments_value(given)
-        evidence["arguments"] = {"hash": keyed_hash(arguments, options.hash_key), "size": size_of(given)}
+        evidence["arguments"] = _remembered(given, None, argument_facts, options)
         if suspicious(text_of(given)):
-            learned = secrets_in(arguments)
+            learned = secrets_in(arguments_value(given))
     result = payloads.get("result") or payloads.get("carried_result")
     if result is not None:
-        evidence["result"] = facts = result_facts(result[1], options, failing=failing)
+        evidence["result"] = facts = _remembered(result[1], failing, result_facts, options)
         failing = failing or "error" in facts
     if options.payloads == "always" or (options.payloads == "on_failure" and failing):
         evidence["payloads"] = {
@@ -189,7 +193,26 @@ def _add_payload_facts(
     return learned
 
 
-def result_facts(value: Any, options: EvidenceOptions, *, failing: bool) -> dict[str, Any]:
+def _remembered(value: Any, failing: bool | None, facts_of: FactsOf, options: EvidenceOptions) -> Mapping[str, Any]:
+    """The facts of a payload, from memory if the same short text came before. `failing` is None for arguments."""
+    if type(value) is not str or len(value) > LONGEST_SEEN:
+        return facts_of(value, options, failing)
+    key = value, failing
+    facts = options.seen.get(key)
+    if facts is None:
+        facts = facts_of(value, options, failing)
+        if len(options.seen) >= MOST_REMEMBERED:
+            options.seen.clear()
+        options.seen[key] = facts
+    return facts
+
+
+def argument_facts(value: Any, options: EvidenceOptions, _failing: bool | None = None) -> Mapping[str, Any]:
+    """Facts about arguments: keyed hash, and size in bytes."""
+    return {"hash": keyed_hash(arguments_value(value), options.hash_key), "size": size_of(value)}
+
+
+def result_facts(value: Any, options: EvidenceOptions, failing: bool | None) -> dict[str, Any]:
     """Facts about a result: size in bytes, hash, emptiness and the rule for it, items, error body, hints for a failed call.
 
     Keys that do not apply are left out. `failing`: the span says so, hence a text of the result is worth keeping as its message.

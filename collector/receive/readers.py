@@ -4,6 +4,7 @@ Each process serves one pipe and ends when the other end is gone, however the co
 do not end it earlier, for its request is still to be answered.
 """
 
+import gc
 import marshal
 import multiprocessing
 import signal
@@ -16,6 +17,8 @@ from collector.receive.failures import Failure, Fault
 from collector.receive.reading import Form, Reader
 from schemas.settings import Settings
 from schemas.spans import Ancestor, Decoded, Intake, Refusal, ToolSpan
+
+GARBAGE_THRESHOLD = 50_000
 
 
 class Readers:
@@ -88,6 +91,7 @@ class _Process:
 def _serve(connection: Connection, settings: Settings, hash_key: bytes) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    collect_seldom()
     reader = Reader(Decoder(settings, hash_key))
     while True:
         try:
@@ -107,6 +111,12 @@ def _serve(connection: Connection, settings: Settings, hash_key: bytes) -> None:
                 connection.send_bytes(answer[1])
         except BrokenPipeError:
             return
+
+
+def collect_seldom() -> None:
+    """Look for garbage in circles seldom: requests are thousands of small objects that all end together, and hold no circles."""
+    gc.freeze()
+    gc.set_threshold(GARBAGE_THRESHOLD, 20, 20)
 
 
 def packed(decoded: Decoded) -> bytes:

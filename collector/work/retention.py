@@ -9,9 +9,9 @@ from collector.work_store import WorkStore
 from schemas.rollups import DAY_NS, QUARTER_S, SECOND_NS
 
 QUARTER_NS = QUARTER_S * SECOND_NS
-# A slice holds the write lock for about a quarter of what an exporter would notice.
-SLICE_S = 0.025
-FEWEST, MOST = 20, 5000
+# A slice holds the write lock for a small part of what an exporter would notice, so that slow ones are still short.
+SLICE_S = 0.015
+FEWEST, MOST = 20, 2000
 # Free pages that the worker leaves for what comes next, instead of shrinking and growing the file in turn: 16 MiB.
 SPARE_PAGES = 4096
 

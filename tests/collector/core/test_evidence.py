@@ -18,7 +18,7 @@ BODY = {"errorCategory": "business", "isRetryable": False, "description": "order
 
 
 def facts(value: Any, *, failing: bool = False) -> dict[str, Any]:
-    return result_facts(value, OPTIONS, failing=failing)
+    return result_facts(value, OPTIONS, failing)
 
 
 def kept(attributes: dict[str, Any], **settings: Any) -> dict[str, Any]:

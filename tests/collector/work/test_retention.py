@@ -157,7 +157,9 @@ def test_the_worker_leaves_spare_pages(database: Database, spare: int) -> None:
 
 
 def test_calls_outlive_their_spans_when_a_copy_comes_late(database: Database) -> None:
-    copied, other = spans.span(), spans.span(span_id=bytes(7) + b"\x09")
+    named = {"mcp.method.name": "tools/call", "gen_ai.tool.name": "search"}
+    copied = spans.span("tools/call search", 1, kind=spans.CLIENT, attributes=named)
+    other = spans.span("tools/call search", 2, kind=spans.SERVER, parent=1, attributes=named)
     before = database.take(copied, other)
     assert before
     later_ns = spans.NOW_NS + 20 * DAY_NS
