@@ -128,10 +128,11 @@ def _newest(
         statement = statement.where(CALL.c.start_ns <= after.start_ns, place < tuple_(after.start_ns, after.trace_id, after.call_id))
     # Rare calls (ten refusals in a month) would be sought through all others. The rollup knows the minutes that hold any, so only
     # those are read. Where an index serves, or where only a row of call can tell, the range is read as it is.
-    by_index = question.tool not in (None, OTHER_TOOLS) and question.outcome is None and question.category is None
+    whole_name = question.server is not None and question.tool not in (None, OTHER_TOOLS)
+    by_index = whole_name and question.outcome is None and question.category is None
     end = min(question.to_ns, after.start_ns + 1) if after else question.to_ns
     fresh = max(question.from_ns, now_ns - now_ns % MINUTE_NS - _FRESH_NS)
-    if by_index or not set(question.active) - {"tool"} or set(question.active) & set(CALL_NAMES):
+    if by_index or not question.active or set(question.active) & set(CALL_NAMES):
         fresh = question.from_ns
     left = limit
     if fresh < end:
@@ -213,7 +214,8 @@ def _conditions(question: Filter) -> Iterator[ColumnElement[bool]]:
         of_call = (TOOL_NAME.c.day_ns == day_ns, TOOL_NAME.c.server == CALL.c.server, TOOL_NAME.c.tool == CALL.c.tool)
         yield or_(CALL.c.tool == OTHER_TOOLS, exists().where(*of_call, TOOL_NAME.c.named.is_(False)))
     elif question.tool is not None:
-        yield CALL.c.tool == question.tool
+        # The index that leads with the tool has the time after the server: without one it is no help, and must look so.
+        yield (CALL.c.tool if question.server is not None else CALL.c.tool.concat("")) == question.tool
     names = ("outcome", "emptiness", "category", "channel", "session", "decided_by", "category_decided_by", "error_type")
     for name in names:
         if (value := getattr(question, name)) is not None:
