@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, tuple_, update
+from sqlalchemy import Connection, delete, func, select
 
 from collector.statements import Inserting, Plain, adding, chunks, fresh_version, table
-from schemas.tables import AncestryRow, CallRow, PendingBucketRow, PendingTraceRow, RefusalRow
+from schemas.tables import CallRow, PendingBucketRow, PendingTraceRow, RefusalRow
 
 CallTuple = tuple[Any, ...]
 Key = tuple[bytes, bytes]
@@ -42,9 +42,9 @@ class Settling:
 
     def remove_calls(self, keys: Sequence[Key]) -> None:
         """Remove calls by trace and call id."""
-        calls = table(CallRow)
-        for run in chunks(keys):
-            self._connection.execute(delete(calls).where(tuple_(calls.c.trace_id, calls.c.call_id).in_(run)))
+        # One statement a key: SQLite reads the whole table for a list of pairs.
+        if keys:
+            self._connection.exec_driver_sql(f'DELETE FROM "call" WHERE trace_id = {self._mark} AND call_id = {self._mark}', list(keys))
 
     def insert_calls(self, rows: Sequence[CallTuple]) -> None:
         """Store calls, values in the order of the table's columns."""
@@ -104,10 +104,9 @@ class Settling:
 
     def keep_places(self, keys: Sequence[Key]) -> None:
         """Mark tree places that calls rest on, so that they are not pruned."""
-        places = table(AncestryRow)
-        for run in chunks(keys):
-            marked = update(places).where(tuple_(places.c.trace_id, places.c.span_id).in_(run), places.c.kept.is_(False))
-            self._connection.execute(marked.values(kept=True))
+        where = f"trace_id = {self._mark} AND span_id = {self._mark} AND NOT kept"
+        if keys:
+            self._connection.exec_driver_sql(f"UPDATE ancestry SET kept = TRUE WHERE {where}", list(keys))
 
     def note_buckets(self, buckets: Iterable[int], now_ns: int) -> None:
         """Note rollup buckets whose calls changed."""

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, func, select, tuple_, update
+from sqlalchemy import Connection, Engine, func, select, update
 
 from collector.statements import Plain, adding, chunks, insert_for, table
 from schemas.spans import Ancestor, Decoded, ToolSpan
@@ -80,13 +80,14 @@ class Store:
         """Replace stored copies that lose against one of these. Returns how many of these differ from what was stored."""
         stored: dict[tuple[bytes, bytes], tuple[int, int, int]] = {}
         columns = table(ToolSpanRow).c
-        for keys in chunks([(span.trace_id, span.span_id) for span in spans]):
+        wanted = {(span.trace_id, span.span_id) for span in spans}
+        for ids in chunks(sorted({span.trace_id for span in spans})):
             rows = connection.execute(
                 select(columns.trace_id, columns.span_id, columns.end_ns, columns.content_size, columns.content_hash).where(
-                    tuple_(columns.trace_id, columns.span_id).in_(keys)
+                    columns.trace_id.in_(ids)
                 )
             )
-            stored.update({(row[0], row[1]): (row[2], row[3], row[4]) for row in rows})
+            stored.update({(row[0], row[1]): (row[2], row[3], row[4]) for row in rows if (row[0], row[1]) in wanted})
         conflicting = 0
         winners: dict[tuple[bytes, bytes], tuple[tuple[int, int, int], ToolSpan]] = {}
         for span in spans:
