@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -29,6 +30,8 @@ GRACE_S = 10
 
 # Reading holds the interpreter, so it has processes of its own; the one writer stores no more than four of them bring.
 MOST_READERS = 4
+# The writer lets go of the interpreter for every statement; it must not wait five milliseconds to get it back.
+SWITCH_INTERVAL_S = 0.0005
 
 
 class CannotStart(Exception):
@@ -107,6 +110,7 @@ def run_collector(settings: Settings, engine: Engine) -> None:
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
     collect_seldom()
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     collector = Collector(settings, Store(engine), processes=min(MOST_READERS, os.cpu_count() or 1))
     try:
         collector.start()

@@ -61,7 +61,7 @@ class Store:
             # Of one row, one statement may change only one copy (PostgreSQL insists), so the later ones go alone.
             for run in _runs_of_distinct(places):
                 self._plain.insert(connection, AncestryRow, [(*place, False) for place in run], self._later_place)
-            self._plain.note_traces(connection, {item.trace_id for item in spans} | {item.trace_id for item in places}, now_ns)
+            self._plain.note_traces(connection, {item[0] for item in spans} | {item[0] for item in places}, now_ns)
             counts = {
                 "received_spans": sum(decoded.received for decoded in batch),
                 "tool_spans": inserted,
