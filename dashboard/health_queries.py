@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Table, column, func, select, table
+from sqlalchemy import Connection, Table, column, func, select, table, union_all
 from sqlmodel import SQLModel
 
 from dashboard.filters import HOUR_NS
@@ -13,6 +13,7 @@ CALL: Table = SQLModel.metadata.tables["call"]
 COUNTER: Table = SQLModel.metadata.tables["counter"]
 INTAKE: Table = SQLModel.metadata.tables["intake"]
 PENDING: Table = SQLModel.metadata.tables["pending_trace"]
+PENDING_BUCKET: Table = SQLModel.metadata.tables["pending_bucket"]
 REFUSAL: Table = SQLModel.metadata.tables["refusal"]
 ALEMBIC = table("alembic_version", column("version_num"))
 
@@ -88,7 +89,9 @@ def schema_version(connection: Connection) -> str | None:
 def freshness(connection: Connection, now_ns: int, skew_s: int) -> Freshness:
     """How far the data reaches. A call further in the future than `skew_s` comes from a wrong clock and is never the newest."""
     newest = select(CALL.c.start_ns).where(CALL.c.start_ns <= now_ns + skew_s * 1_000_000_000).order_by(CALL.c.start_ns.desc()).limit(1)
-    pending, noted_ns = connection.execute(select(func.count(), func.min(PENDING.c.noted_ns)).select_from(PENDING)).one()
+    # What is settled but not yet rolled up is no part of any number yet: only with both lists empty is everything exact.
+    waiting = union_all(select(PENDING.c.noted_ns), select(PENDING_BUCKET.c.noted_ns)).subquery()
+    pending, noted_ns = connection.execute(select(func.count(), func.min(waiting.c.noted_ns)).select_from(waiting)).one()
     lag = max(0, now_ns - noted_ns) / 1e9 if noted_ns is not None else 0
     return Freshness(connection.execute(newest).scalar_one_or_none(), pending, lag)
 
