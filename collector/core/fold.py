@@ -8,7 +8,7 @@ from collector.core.categories import evidence_for
 from collector.core.classify import classify, emptiness_in, failure, message
 from collector.core.places import carried_results, failed_children, kept_places, resolver
 from collector.core.reading import Reading, read
-from collector.core.tree import AGENT_LAYER, SERVER_LAYER, Node, groups, grow
+from collector.core.tree import AGENT_LAYER, SERVER_LAYER, Node, alone, groups, grow
 from schemas.calls import SEVERITY, Call, FailedChild, View
 from schemas.spans import Ancestor, ToolSpan, Verdict
 from schemas.vocabulary import UNNAMED_TOOL, Hit
@@ -37,6 +37,8 @@ def fold(
     """The calls of one trace. `spans` and `ancestors` are all that is known of it; the answer does not depend on their order."""
     spans = list(spans)
     places = {place.span_id: place for place in ancestors}
+    if len(spans) == 1 and not places:  # nearly every trace of a server that is instrumented alone
+        return Folded((_merge([alone(read(spans[0], lexicon))], [], disabled, skew_ns),), frozenset())
     carried = carried_results((span.span_id for span in spans), places)
     nodes = grow((read(span, lexicon, tuple(carried.get(span.span_id, ()))) for span in spans), lambda found: resolver(found, places))
     if not places:

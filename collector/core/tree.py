@@ -54,6 +54,13 @@ def grow(readings: Iterable[Reading], resolve: Callable[[Mapping[bytes, Node]], 
     return ordered
 
 
+def alone(reading: Reading) -> Node:
+    """The node of a tool span that is all that is known of its trace."""
+    node = Node(reading)
+    node.layer = _layer(node)
+    return node
+
+
 def _cut_circles(ordered: list[Node]) -> None:
     """Spans that name each other as parents make no tree: the earliest of such a circle has no parent."""
     walk_of: dict[int, int] = {}

@@ -57,16 +57,24 @@ def any_arguments(attempt: Attempt) -> Any:
 class Surroundings:
     """Answers what is around a call, inside one settling transaction."""
 
-    def __init__(self, transaction: Settling, traces: dict[bytes, Trace]) -> None:
+    def __init__(self, transaction: Settling, traces: Mapping[bytes, Sequence[Attempt]]) -> None:
         self._transaction = transaction
-        self._traces = traces
+        self._known = traces
+        self._traces: dict[bytes, Trace] = {}
         # Few emitters name the call that they repeat: one look-up spares one for each call.
         self._names = transaction.any_names()
+
+    def alone(self, call: Attempt) -> bool:
+        """Whether nothing can be linked to a call: the only one of its trace, that says nothing, and that no session can tell of."""
+        says = call.declared is not None or call.retry_of is not None
+        told = call.session is not None and (call.arguments_hash is not None or self._names)
+        return not says and not told and len(self._known.get(call.trace_id, ())) == 1
 
     def trace(self, trace_id: bytes) -> Trace:
         """The calls of a trace as they are stored now."""
         if trace_id not in self._traces:
-            self._traces[trace_id] = Trace(Attempt(*row) for row in self._transaction.attempts_of(trace_id))
+            known = self._known.get(trace_id)
+            self._traces[trace_id] = Trace(known if known is not None else map(Attempt._make, self._transaction.attempts_of(trace_id)))
         return self._traces[trace_id]
 
     def around(self, call: Attempt, updates: Mapping[CallId, Attempt]) -> Around:

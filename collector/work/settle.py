@@ -12,7 +12,7 @@ from collector.core.chains import Attempt, relink
 from collector.core.fold import Folded, fold
 from collector.core.histogram import index_of
 from collector.settling import ATTEMPT_COLUMNS, CallTuple, Settling
-from collector.work.linking import Surroundings, Trace
+from collector.work.linking import Surroundings
 from collector.work_store import MINUTE_NS, WorkStore
 from schemas.calls import Call, FailedChild, View
 from schemas.rollups import DAY_NS
@@ -31,7 +31,6 @@ TRACE_ID, CALL_ID, START_NS, SESSION = (_COLUMNS.index(name) for name in ("trace
 _VIEWS = _COLUMNS.index("views")
 # Links are given after the calls are stored: where a call stands says nothing of whether it changed.
 _LINKS = slice(_COLUMNS.index("link"), _COLUMNS.index("chain_id") + 1)
-_LINKED = [_COLUMNS.index(name) for name in ("session", "declared_attempt", "retry_of")]
 _ATTEMPT = itemgetter(*(_COLUMNS.index(name) for name in ATTEMPT_COLUMNS))
 
 log = logging.getLogger(__name__)
@@ -112,9 +111,10 @@ class Settler:
         self, transaction: Settling, traces: Mapping[bytes, list[CallTuple]], removed: list[CallTuple], written: list[CallTuple]
     ) -> None:
         """Link the calls that changed, and those whose link rested on what was there before. `traces`: all calls of the settled ones."""
-        surroundings = Surroundings(transaction, {one: Trace(map(attempt_of, rows)) for one, rows in traces.items()})
-        # The only call of its trace, of no session, that says nothing of a retry, stands alone: it is stored as such already.
-        seeds = [attempt_of(row) for row in written if len(traces[row[TRACE_ID]]) > 1 or any(row[place] is not None for place in _LINKED)]
+        attempts = {trace_id: [attempt_of(row) for row in rows] for trace_id, rows in traces.items()}
+        surroundings = Surroundings(transaction, attempts)
+        # A call that stands alone is stored as such already.
+        seeds = [call for call in map(attempt_of, written) if not surroundings.alone(call)]
         for row in removed:
             seeds += surroundings.around(attempt_of(row), {}).followers
         links = relink(seeds, surroundings.around)
