@@ -4,13 +4,15 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
+
+from schemas.vocabulary import RISKY_RULES, lexicon
 
 CONFIG_VARIABLE = "TOOLVITALS_CONFIG"
 
@@ -55,6 +57,28 @@ class Settings(BaseSettings):
     disabled_rules: tuple[str, ...] = Field((), description="Risky rules switched off: exception_event, error_key, timeout_word.")
 
     trace_url: str | None = Field(None, description="Link to your trace store, with {trace_id} and {span_id}.")
+
+    # What is wrong is said at start, by the name of the setting, and not by the first span that meets it.
+    @field_validator("aliases")
+    @classmethod
+    def _known_concepts(cls, given: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        lexicon(given)
+        return given
+
+    @field_validator("disabled_rules")
+    @classmethod
+    def _known_rules(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        unknown = sorted(set(given) - set(RISKY_RULES))
+        if unknown:
+            raise ValueError(f"no rule named {', '.join(unknown)} can be switched off; known are {', '.join(RISKY_RULES)}")
+        return given
+
+    @field_validator("ingest_token")
+    @classmethod
+    def _no_empty_token(cls, given: SecretStr | None) -> SecretStr | None:
+        if given is not None and not given.get_secret_value():
+            raise ValueError("is set but empty: give it a value, or leave it out to take spans without a token")
+        return given
 
     @property
     def sqlalchemy_url(self) -> str:

@@ -183,6 +183,9 @@ CATEGORY_WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 
+# Rules that are right nearly always, and that a setting can switch off.
+RISKY_RULES = ("exception_event", "error_key", "timeout_word")
+
 UNNAMED_TOOL = "(unnamed)"
 UNKNOWN_SERVICE = "unknown_service"
 

@@ -36,12 +36,10 @@ class Seen:
 
     value: Any = None
     visible: bool = True
-    blocks: bool = False
     error: ErrorBody | None = None
     denies_error: bool = False
     partial: bool = False
     deferred: bool = False
-    count: int | None = None
 
 
 def parsed(text: str) -> Any:
@@ -162,16 +160,15 @@ def _see_jsonrpc(value: dict[str, Any], depth: int) -> Seen:
 def _see_blocks(blocks: list[Any], depth: int) -> Seen:
     """Content blocks: one text block is looked into, several are data unless all are blank."""
     if not blocks:
-        return Seen(value=[], blocks=True)
+        return Seen(value=[])
     inner = [_see_block(block, depth) for block in blocks]
     if len(inner) == 1:
-        inner[0].blocks = True
         return inner[0]
     error = next((one.error for one in inner if one.error), None)
     texts = [one.value for one in inner if isinstance(one.value, str)]
     full = [one for one in inner if not (isinstance(one.value, str) and blank_text(one.value))]
     value: Any = "\n".join(texts) if len(texts) == len(inner) else [one.value for one in full]
-    return Seen(value=value, blocks=True, error=error, partial=any(one.partial for one in inner))
+    return Seen(value=value, error=error, partial=any(one.partial for one in inner))
 
 
 def _see_block(block: Any, depth: int) -> Seen:

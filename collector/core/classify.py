@@ -10,8 +10,6 @@ from schemas.vocabulary import CANCELLED_WORDS, SUCCESS_WORDS
 
 STATUS_ERROR = 2
 DEFERRED_TYPES = frozenset({"input_required", "task"})
-# Rules that are right nearly always, and can be switched off: settings.disabled_rules.
-RISKY_RULES = frozenset({"exception_event", "error_key", "timeout_word"})
 
 _CANCELLED = re.compile(r"(?:MCP error -?\d+:\s*)?(?:[\w.]+\.)?(?:CancelledError|CanceledError|AbortError)\b", re.IGNORECASE)
 _TIMEOUT_CLASS = re.compile(r"\w*timeout\w*|deadline_?exceeded", re.IGNORECASE)

@@ -25,8 +25,6 @@ class Readers:
     """So many processes; a caller waits for one that is free. Safe to call from any thread."""
 
     def __init__(self, settings: Settings, hash_key: bytes, count: int) -> None:
-        self._settings = settings
-        self._hash_key = hash_key
         self._free: SimpleQueue[_Process] = SimpleQueue()
         self._all = [_Process(settings, hash_key) for _ in range(count)]
         for one in self._all:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from collector.core.classify import RISKY_RULES
+from schemas.vocabulary import RISKY_RULES
 from tests.spans import ERROR, OK, UNSET, exception, result, verdict
 from tests.tables import sentences
 
@@ -189,7 +189,7 @@ def test_a_risky_rule_can_be_switched_off(rule: str, changes: dict[str, Any], de
 
 
 def test_the_risky_rules_are_named() -> None:
-    assert {"error_key", "exception_event", "timeout_word"} == RISKY_RULES
+    assert {"error_key", "exception_event", "timeout_word"} == set(RISKY_RULES)
 
 
 @sentences(

@@ -310,7 +310,7 @@ def test_the_ingest_token_is_asked_for_when_it_is_set(serve, headers, status):
 
 
 def test_an_empty_token_does_not_start(serve):
-    with pytest.raises(ValueError, match="ingest_token is set but empty"):
+    with pytest.raises(ValueError, match="set but empty"):
         serve(ingest_token="")
 
 
