@@ -1,6 +1,6 @@
 """Measures how many tool spans a second are accepted durably (and settled into calls), and what it costs.
 
-    python bench/ingest.py --spans 1000000 --batch 512 [--protocol http|grpc] [--connections 4] [--settle] [--json]
+    python bench/ingest.py --spans 1000000 --batch 512 [--protocol http|grpc] [--connections 4] [--settle] [--rate 5000] [--json]
     python bench/ingest.py --url http://127.0.0.1:4318        a collector that runs already
     python bench/ingest.py --data FOLDER                      keep the database, or measure on one that is full
 
@@ -36,6 +36,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--protocol", choices=("http", "grpc"), default="http")
     parser.add_argument("--connections", type=int, default=4)
+    parser.add_argument("--rate", type=int, default=0, help="spans a second; as fast as they are taken if not given")
     parser.add_argument("--url", help="endpoint of a collector that runs already (host:port for grpc)")
     parser.add_argument("--data", type=Path, help="folder of the database; kept")
     parser.add_argument("--settle", action="store_true", help="run the worker beside it, and wait until all is settled")
@@ -109,7 +110,7 @@ def while_settling(asked: argparse.Namespace, http: int, grpc: int, database: Pa
 
 def load(asked: argparse.Namespace, to: str) -> dict[str, Any]:
     """Run the generator."""
-    numbers = [str(one) for one in (asked.spans, asked.batch, asked.connections)]
+    numbers = [str(one) for one in (asked.spans, asked.batch, asked.connections, asked.rate)]
     command = [sys.executable, str(ROOT / "bench" / "load.py"), to, asked.protocol, *numbers]
     ended = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     result: dict[str, Any] = json.loads(ended.stdout)

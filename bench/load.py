@@ -1,6 +1,8 @@
 """Sends realistic MCP tool spans as fast as they are taken: a process of its own, so that making spans costs the collector little.
 
-    python bench/load.py URL-OR-TARGET PROTOCOL SPANS BATCH CONNECTIONS     prints one JSON object
+    python bench/load.py URL-OR-TARGET PROTOCOL SPANS BATCH CONNECTIONS RATE     prints one JSON object
+
+RATE is in spans a second, 0 for as fast as they are taken.
 
 The requests are serialised once, as templates; before each sending only ids and times are written anew, in place.
 """
@@ -176,8 +178,8 @@ class Grpc:
         return None
 
 
-def run(address: str, protocol: str, spans: int, batch: int, connections: int) -> dict[str, object]:
-    """Send so many spans over so many connections at once."""
+def run(address: str, protocol: str, spans: int, batch: int, connections: int, rate: int = 0) -> dict[str, object]:
+    """Send so many spans over so many connections at once, with a `rate` (spans a second) each request at its time."""
     chance = random.Random(1)
     templates = [template(batch, chance) for _ in range(TEMPLATES)]
     requests = spans // batch
@@ -188,12 +190,14 @@ def run(address: str, protocol: str, spans: int, batch: int, connections: int) -
     def send() -> None:
         sender = Http(address) if protocol == "http" else Grpc(address)
         for number in numbers:
+            if rate:
+                time.sleep(max(0.0, started + number * batch / rate - time.perf_counter()))
             body = templates[number % TEMPLATES].fresh(time.time_ns())
-            started = time.perf_counter()
+            sent = time.perf_counter()
             while (wait := sender.send(body)) is not None:
                 retries[0] += 1
                 time.sleep(wait)
-            latencies.append(time.perf_counter() - started)
+            latencies.append(time.perf_counter() - sent)
 
     threads = [threading.Thread(target=send) for _ in range(connections)]
     cpu, started, began_ns = time.process_time(), time.perf_counter(), time.time_ns()
@@ -215,4 +219,4 @@ def run(address: str, protocol: str, spans: int, batch: int, connections: int) -
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(run(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6]))))
+    sys.stdout.write(json.dumps(run(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:7]))))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
+from operator import itemgetter
 from secrets import randbits
 from typing import Any, TypeVar
 
@@ -50,12 +51,15 @@ def adding(inserting: Inserting, model: type[SQLModel], keys: tuple[str, ...], s
 # How many rows one INSERT of SQLite carries: the driver lets other threads run once a statement, not once a row, and a large
 # statement costs a third less than single rows. Few sizes, so that the prepared statements stay few.
 RUNS = (512, 128, 32, 8, 2, 1)
+# From so many rows on, PostgreSQL takes them faster by COPY: twice as fast by 500, four times by 4,000.
+COPIED = 100
 
 
 class Plain:
     """Plain SQL text for the driver: on the hot paths an expression tree and typed rows cost more than the database itself."""
 
     def __init__(self, engine: Engine) -> None:
+        self._dialect = engine.dialect
         self._in_runs = engine.dialect.name == "sqlite"
         self._mark = "%s" if engine.dialect.name == "postgresql" else "?"
 
@@ -67,6 +71,10 @@ class Plain:
         """Insert rows, values in the order of the table's columns, with an ON CONFLICT clause. Returns how many rows changed."""
         head, marks = f"INSERT INTO {self._name(model)} ({self.columns(model)}) VALUES", self.marks(len(table(model).columns))
         if not self._in_runs:
+            # In the order of the key, so that concurrent writers take row locks in one order and never wait in a circle.
+            rows = sorted(rows, key=itemgetter(*_places_of_key(model)))
+            if len(rows) >= COPIED:
+                return self._copy(connection, model, rows, conflict)
             return connection.exec_driver_sql(f"{head} {marks} {conflict}", rows).rowcount if rows else 0
         changed = start = 0
         for size in RUNS:
@@ -77,6 +85,22 @@ class Plain:
                 start += size
         return changed
 
+    def _copy(self, connection: Connection, model: type[SQLModel], rows: Sequence[tuple[Any, ...]], conflict: str) -> int:
+        """The same by way of a table that the connection has for itself, empty outside of transactions."""
+        columns, incoming = self.columns(model), f"incoming_{model.__tablename__}"
+        driver: Any = connection.connection.driver_connection
+        with driver.cursor() as cursor:
+            cursor.execute(
+                f"CREATE TEMPORARY TABLE IF NOT EXISTS {incoming} (LIKE {self._name(model)}) ON COMMIT DELETE ROWS; DELETE FROM {incoming}"
+            )
+            with cursor.copy(f"COPY {incoming} ({columns}) FROM STDIN (FORMAT BINARY)") as copy:
+                copy.set_types([column.type.compile(self._dialect).lower() for column in table(model).columns])
+                for row in rows:
+                    copy.write_row(row)
+            cursor.execute(f"INSERT INTO {self._name(model)} ({columns}) SELECT {columns} FROM {incoming} {conflict}")
+            changed: int = cursor.rowcount
+        return changed
+
     def select_where_in(self, model: type[SQLModel], key: str, count: int, columns: str | None = None) -> str:
         """Select rows whose key is one of so many parameters."""
         return f"SELECT {columns or self.columns(model)} FROM {self._name(model)} WHERE {key} IN {self.marks(count)}"
@@ -84,7 +108,8 @@ class Plain:
     def note_traces(self, connection: Connection, trace_ids: Iterable[bytes], now_ns: int) -> None:
         """Note traces as to be settled; the note of one that is waiting already gets a new version."""
         # Sorted, so that concurrent writers take row locks in one order and never wait in a circle.
-        rows = [(trace_id, now_ns, fresh_version()) for trace_id in sorted(trace_ids)]
+        version = fresh_version()
+        rows = [(trace_id, now_ns, version) for trace_id in sorted(trace_ids)]
         conflict = "ON CONFLICT (trace_id) DO UPDATE SET version = pending_trace.version + 1"
         self.insert(connection, PendingTraceRow, rows, conflict)
 
@@ -97,3 +122,8 @@ class Plain:
     def _name(model: type[SQLModel]) -> str:
         # `call` is a word of SQL.
         return f'"{model.__tablename__}"'
+
+
+def _places_of_key(model: type[SQLModel]) -> list[int]:
+    """Where the columns of the primary key stand in a row."""
+    return [place for place, column in enumerate(table(model).columns) if column.primary_key]

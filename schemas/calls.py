@@ -1,6 +1,5 @@
 """What a call is once understood: one logical execution of a tool, whatever number of spans told of it."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 OUTCOMES = ("success", "partial", "failure", "cancelled", "deferred")
@@ -42,8 +41,8 @@ class FailedChild(NamedTuple):
     recovered: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+# A tuple in the order of its table's columns: thousands are made a second.
+class Call(NamedTuple):
     """One logical execution of a tool. `call_id` is the span id of its outermost span known so far.
 
     `emptiness` is set for success and partial only, `category`, `retryable`, `channel` for failure only. Durations are None where

@@ -63,8 +63,7 @@ class Refusal:
     sample: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What one span (or one call) says of the outcome, and the rules that decided it.
 
     `strength` ranks the evidence of the category: 5 declared, 4 body, 3 code, 2 class, 1 text, 0 none.

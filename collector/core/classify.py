@@ -24,7 +24,7 @@ def classify(reading: Reading, disabled: Collection[str] = ()) -> Verdict:
     if outcome in ("cancelled", "deferred"):
         return Verdict(outcome, rule, message=next(texts_of(reading), None), error_type=reading.text.get("error_type"))
     emptiness, _ = emptiness_in(reading)
-    return Verdict(outcome, rule, emptiness=emptiness)
+    return Verdict(outcome, rule, emptiness)
 
 
 def _outcome(reading: Reading, disabled: Collection[str]) -> tuple[str, str]:
@@ -55,13 +55,20 @@ def _outcome(reading: Reading, disabled: Collection[str]) -> tuple[str, str]:
 
 def is_cancelled(reading: Reading) -> bool:
     """Whether the call was called off: by error type, code, exception, or a message that begins with such a class."""
-    words = (reading.text.get("error_type", ""), *(kind for kind, _ in reading.exceptions))
-    if any(word.strip().casefold() in CANCELLED_WORDS or word.rpartition(".")[2].casefold() in CANCELLED_WORDS for word in words):
+    error_type = reading.text.get("error_type")
+    if error_type is not None and _is_cancelled_word(error_type):
         return True
-    if -32800 in codes_of(reading) or reading.aborted:
+    if reading.aborted or -32800 in codes_of(reading) or _is_cancelled_text(reading.status_message):
         return True
-    said = (reading.status_message, *(message for _, message in reading.exceptions))
-    return any(_CANCELLED.match(text) or text.strip().casefold() in CANCELLED_WORDS for text in said)
+    return any(_is_cancelled_word(kind) or _is_cancelled_text(message) for kind, message in reading.exceptions)
+
+
+def _is_cancelled_word(word: str) -> bool:
+    return word.strip().casefold() in CANCELLED_WORDS or word.rpartition(".")[2].casefold() in CANCELLED_WORDS
+
+
+def _is_cancelled_text(text: str) -> bool:
+    return bool(text) and (_CANCELLED.match(text) is not None or text.strip().casefold() in CANCELLED_WORDS)
 
 
 def _failing_body(reading: Reading, disabled: Collection[str]) -> str | None:

@@ -11,6 +11,7 @@ from collector.core.evidence import EvidenceOptions, Gathered, evidence_of, resu
 from collector.core.recognition import tool_keys, tool_of
 from collector.core.redaction import masked
 from collector.core.values import cut, plain
+from collector.core.wire import attributes_in
 from schemas.spans import Ancestor, Decoded, Intake, Refusal, ToolSpan
 from schemas.vocabulary import ALIASES, UNKNOWN_SERVICE, lexicon
 
@@ -103,12 +104,12 @@ class Decoder:
         self, span: Span, service: str, environment: str, scope: str, version: str, origin: int, received_ns: int
     ) -> ToolSpan | Ancestor | None:
         """What is stored of one span: evidence, or its place in the tree if it is no tool span, or nothing."""
-        gathered = Gathered(span.attributes, self._options)
+        content = span.SerializeToString()
+        gathered = Gathered(attributes_in(content), self._options)
         tool = tool_of(span.name, gathered.kept, self._tool_keys, gathered.payloads.get("arguments"))
         if tool is None:
             return self._ancestor(span, gathered, service, received_ns)
         evidence = evidence_of(span, gathered, self._name(tool), self._options)
-        content = span.SerializeToString()
         return ToolSpan(
             span.trace_id,
             span.span_id,

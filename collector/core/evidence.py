@@ -45,8 +45,9 @@ TRACEBACK = "Traceback (most recent call last)"
 class EvidenceOptions:
     """Settings that evidence depends on; lengths in characters.
 
-    `dispositions` remembers what is done with each attribute name, `clean` short values that hold no secret, `seen` the facts of short
-    payloads: agents ask again and again, and failures are alike. A sender of endless new ones only loses the memory's help.
+    `dispositions` remembers what is done with each attribute name, `clean` short values that hold no secret, `usual` attributes as sent
+    that are simply kept, `seen` the facts of short payloads: agents ask again and again, and failures are alike. A sender of endless
+    new ones only loses the memory's help.
     """
 
     lexicon: Mapping[str, Hit]
@@ -57,6 +58,7 @@ class EvidenceOptions:
     hash_key: bytes
     dispositions: dict[str, "Disposition"] = field(default_factory=dict)
     clean: set[str] = field(default_factory=set)
+    usual: dict[bytes, tuple[str, str]] = field(default_factory=dict)
     seen: dict[tuple[str, bool | None], Mapping[str, Any]] = field(default_factory=dict)
 
 
@@ -99,26 +101,37 @@ class Gathered:
 
     __slots__ = ("failing", "fresh", "kept", "payloads")
 
-    def __init__(self, attributes: Iterable[KeyValue], options: EvidenceOptions) -> None:
+    def __init__(self, attributes: Iterable[bytes], options: EvidenceOptions) -> None:
+        """`attributes` are serialised KeyValues."""
         self.kept: dict[str, Any] = {}
         self.payloads: dict[str, tuple[int, Any]] = {}
         self.fresh: list[str] = []
         self.failing = False
-        kept, fresh, remembered, clean = self.kept, self.fresh, options.dispositions, options.clean
-        limit = min(options.value_length, options.name_length)
-        for pair in attributes:
-            key = pair.key
-            found = remembered.get(key) or disposition(key, options)
-            what = found.what
-            if what == DROPPED:
-                continue
-            value = pair.value.string_value or value_of(pair.value)
-            if what == KEPT and type(value) is str and len(value) <= limit:
-                kept[key] = value
-                if value not in clean:
-                    fresh.append(value)
+        kept, usual = self.kept, options.usual
+        for sent in attributes:
+            known = usual.get(sent)
+            if known is not None:
+                kept[known[0]] = known[1]
             else:
-                self._take(key, value, found, options)
+                self._meet(sent, options)
+
+    def _meet(self, sent: bytes, options: EvidenceOptions) -> None:
+        """Take up an attribute that is not known to be simply kept."""
+        pair = KeyValue.FromString(sent)
+        key = pair.key
+        found = options.dispositions.get(key) or disposition(key, options)
+        what = found.what
+        if what == DROPPED:
+            return
+        value = pair.value.string_value or value_of(pair.value)
+        if what not in (KEPT, NAME) or type(value) is not str or len(value) > min(options.value_length, options.name_length):
+            self._take(key, value, found, options)
+            return
+        self.kept[key] = value
+        if value not in options.clean:
+            self.fresh.append(value)
+        elif len(options.usual) < MOST_REMEMBERED:
+            options.usual[sent] = key, value
 
     def _take(self, key: str, value: Any, found: Disposition, options: EvidenceOptions) -> None:
         """Take up an attribute that is not simply kept."""

@@ -1,6 +1,6 @@
 """A tool span with its attributes read as concepts of the vocabulary: what classify and fold look at."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,7 +60,12 @@ def read(span: ToolSpan, lexicon: Mapping[str, Hit], carried: tuple[Mapping[str,
             reading.text[concept] = value
         elif isinstance(value, int | float) and not isinstance(value, bool):
             reading.text[concept] = str(int(value)) if value == int(value) else str(value)
-    _numbers(reading, {concept: value for concept, (_, value) in best.items()})
+        if concept in _TYPED:
+            setattr(reading, concept, _TYPED[concept](value))
+        elif concept == "is_success" and boolean(value) is False:
+            reading.is_error = True
+    if "error_type" in best:
+        _add_code(reading, whole(best["error_type"][1]))
     named = reading.text.get("tool")
     reading.tool = (component_name(named) or UNNAMED_TOOL) if named is not None else evidence["tool"]
     reading.status_message = evidence.get("status_message", "")
@@ -74,24 +79,14 @@ def read(span: ToolSpan, lexicon: Mapping[str, Hit], carried: tuple[Mapping[str,
     return reading
 
 
-def _numbers(reading: Reading, said: Mapping[str, Any]) -> None:
-    """Read flags and numbers, whatever their type on the wire."""
-    reading.retryable = boolean(said.get("retryable"))
-    reading.result_empty = boolean(said.get("result_empty"))
-    if boolean(said.get("is_success")) is False:
-        reading.is_error = True
-    reading.result_count = whole(said.get("result_count"))
-    reading.content_count = whole(said.get("content_count"))
-    reading.retry_after_ms = whole(said.get("retry_after_ms"))
-    reading.attempt = whole(said.get("attempt"))
-    reading.http_status = whole(said.get("http_status"))
-    reading.jsonrpc_code = whole(said.get("jsonrpc_code"))
-    error_type = whole(said.get("error_type"))
-    if error_type is not None:
-        if error_type <= JSONRPC_LARGEST:
-            reading.jsonrpc_code = error_type if reading.jsonrpc_code is None else reading.jsonrpc_code
-        elif 100 <= error_type < 600 and reading.http_status is None:
-            reading.http_status = error_type
+def _add_code(reading: Reading, code: int | None) -> None:
+    """Take an error type that is a number for the JSON-RPC code or the HTTP status that it is."""
+    if code is None:
+        return
+    if code <= JSONRPC_LARGEST:
+        reading.jsonrpc_code = code if reading.jsonrpc_code is None else reading.jsonrpc_code
+    elif 100 <= code < 600 and reading.http_status is None:
+        reading.http_status = code
 
 
 def whole(value: Any) -> int | None:
@@ -103,3 +98,10 @@ def whole(value: Any) -> int | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return number if -(2**63) <= number < 2**63 else None
+
+
+# Flags and numbers, whatever their type on the wire, by the field that they have in a Reading.
+_TYPED: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("retryable", "result_empty"), boolean),
+    **dict.fromkeys(("result_count", "content_count", "retry_after_ms", "attempt", "http_status", "jsonrpc_code"), whole),
+}

@@ -1,4 +1,4 @@
-"""From protobuf bytes to an OTLP request, even if a string in it is not UTF-8."""
+"""From protobuf bytes to an OTLP request, even if a string in it is not UTF-8; and the attributes of a span as bytes."""
 
 from functools import cache
 from typing import Any
@@ -11,6 +11,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1 import common_pb2
 from opentelemetry.proto.resource.v1 import resource_pb2
 from opentelemetry.proto.trace.v1 import trace_pb2
+
+# The first bytes of a span's fields: kind is a varint, the two times have eight bytes, the others say how long they are.
+_KIND, _TIMES, _ATTRIBUTES = 0x30, (0x39, 0x41), 0x4A
 
 REQUEST = "opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest"
 
@@ -25,6 +28,32 @@ def parse(body: bytes) -> ExportTraceServiceRequest:
         return ExportTraceServiceRequest.FromString(body)
     except DecodeError:
         return _repaired(body)
+
+
+def attributes_in(span: bytes) -> list[bytes]:
+    """The attributes of a span (an opentelemetry.proto.trace.v1.Span as this program serialises it), each as a serialised KeyValue.
+
+    Emitters send the same few attributes with every span: bytes that were met before need no parsing.
+    """
+    found: list[bytes] = []
+    at, end = 0, len(span)
+    # Fields stand in the order of their numbers, so what follows the attributes (field 9) is of no interest.
+    while at < end and (tag := span[at]) <= _ATTRIBUTES:
+        if tag in _TIMES:
+            at += 9
+            continue
+        size = span[at + 1]  # of kind, a varint as well, it is the value
+        at += 2
+        shift = 7
+        while size >> shift:  # the highest bit of a byte says that another follows
+            size += (span[at] - 1) << shift
+            at += 1
+            shift += 7
+        if tag == _ATTRIBUTES:
+            found.append(span[at : at + size])
+        if tag != _KIND:
+            at += size
+    return found
 
 
 def _repaired(body: bytes) -> ExportTraceServiceRequest:

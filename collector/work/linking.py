@@ -8,11 +8,13 @@ from collector.core.chains import Around, Attempt, CallId, was_refused
 from collector.settling import Settling
 
 Order = tuple[int, int, int, bytes, bytes]
+SessionLine = tuple[str, str, str, int | None]
 LookUp = Callable[[str, str, str, int | None, int, int], list[tuple[Any, ...]]]
 
-# Rows fetched around a call at first: itself, the one looked for, and one that shows that no other ties with it.
+# Rows fetched of a line at first: the call itself, the one looked for, and one that shows that no other ties with it.
 FETCHED = 3
 START_NS = Attempt._fields.index("start_ns")
+BEFORE_ALL, LATEST_NS = -1, 2**63 - 1
 
 
 class Trace:
@@ -61,6 +63,8 @@ class Surroundings:
         self._transaction = transaction
         self._known = traces
         self._traces: dict[bytes, Trace] = {}
+        # The newest calls of a session that do the same, and since when they are all of them.
+        self._ends: dict[SessionLine, tuple[list[Attempt], int]] = {}
         # Few emitters name the call that they repeat: one look-up spares one for each call.
         self._names = transaction.any_names()
 
@@ -79,11 +83,15 @@ class Surroundings:
 
     def around(self, call: Attempt, updates: Mapping[CallId, Attempt]) -> Around:
         """What link_of and relink ask for, with the links found by now."""
-        trace = self.trace(call.trace_id)
-        before, after = trace.beside(call, same_work(call))
-        near_before, near_after = trace.beside(call, any_arguments(call))
-        previous, neighbours = [before], [near_before]
-        followers = [after, near_after, *trace.naming(call.call_id)]
+        previous: list[Attempt | None] = []
+        neighbours: list[Attempt | None] = []
+        followers: list[Attempt | None] = []
+        if len(self._known.get(call.trace_id, ())) != 1:
+            trace = self.trace(call.trace_id)
+            before, after = trace.beside(call, same_work(call))
+            near_before, near_after = trace.beside(call, any_arguments(call))
+            previous, neighbours = [before], [near_before]
+            followers = [after, near_after, *trace.naming(call.call_id)]
         if call.session is not None:
             if call.arguments_hash is not None:
                 earlier, latest, later = self._in_session(call)
@@ -94,54 +102,61 @@ class Surroundings:
                 followers += self._naming(call)
         return Around(
             previous=_newest(previous, updates),
-            named=_newest(self._named(call, trace), updates),
+            named=None if call.retry_of is None else _newest(self._named(call, call.retry_of), updates),
             neighbour=_newest(neighbours, updates),
             followers=tuple(updates.get(one.key, one) for one in followers if one is not None and one.order > call.order),
         )
 
     def _in_session(self, call: Attempt) -> tuple[Attempt | None, Attempt | None, list[Attempt]]:
         """Of the session: the latest earlier call with the same arguments, the latest with any, and who may look back to this one."""
-        latest = self._latest(call, None)
-        same = latest if latest is None or latest.arguments_hash == call.arguments_hash else self._latest(call, call.arguments_hash)
-        first = self._first(call, None)
+        latest, first = self._beside(call, None)
+        same = latest if latest is None or latest.arguments_hash == call.arguments_hash else self._beside(call, call.arguments_hash)[0]
         if first is None or first.arguments_hash == call.arguments_hash:
             return same, latest, [first] if first else []
-        later = self._first(call, call.arguments_hash)
+        later = self._beside(call, call.arguments_hash)[1]
         # With other arguments the next call looks back only for what it mends: at this one, past it at the one before, or (it is a
         # repair already) at one before which several calls have now come between.
         mends = was_refused(call) or (latest is not None and was_refused(latest)) or first.link == "repair"
         return same, latest, [one for one in (later, first if mends else None) if one is not None]
 
-    def _latest(self, call: Attempt, arguments_hash: int | None) -> Attempt | None:
-        """The latest call of the session before a call, of one argument hash or of any."""
-        found = self._nearest(call, arguments_hash, self._transaction.attempts_before, lambda one: one.order < call.order)
-        return max(found, key=lambda one: one.order) if found else None
+    def _beside(self, call: Attempt, arguments_hash: int | None) -> tuple[Attempt | None, Attempt | None]:
+        """The call before and the one after a call in its session, of one argument hash or of any."""
+        line = (call.session or "", call.tool, call.server, arguments_hash)
+        if line not in self._ends:
+            rows = self._transaction.attempts_before(*line, LATEST_NS, FETCHED)
+            # All calls that start later than this are among the rows.
+            since = rows[-1][START_NS] if len(rows) == FETCHED else BEFORE_ALL
+            self._ends[line] = [Attempt(*row) for row in rows], since
+        # Most calls are the newest of their session, so its end says all; the rest is looked up.
+        end, since = self._ends[line]
+        order = call.order
+        before = max((one for one in end if one.order < order), key=_order, default=None)
+        if since != BEFORE_ALL and (before is None or before.start_ns <= since):
+            before = self._nearest(line, call, self._transaction.attempts_before)
+        if call.start_ns > since:
+            return before, min((one for one in end if one.order > order), key=_order, default=None)
+        return before, self._nearest(line, call, self._transaction.attempts_after)
 
-    def _first(self, call: Attempt, arguments_hash: int | None) -> Attempt | None:
-        """The first call of the session after a call, of one argument hash or of any."""
-        found = self._nearest(call, arguments_hash, self._transaction.attempts_after, lambda one: one.order > call.order)
-        return min(found, key=lambda one: one.order) if found else None
-
-    def _nearest(self, call: Attempt, arguments_hash: int | None, look_up: LookUp, wanted: Callable[[Attempt], bool]) -> list[Attempt]:
-        """The calls on one side with the start that is nearest: the start alone is no order, so all that tie are fetched."""
+    def _nearest(self, line: SessionLine, call: Attempt, look_up: LookUp) -> Attempt | None:
+        """The nearest call on one side: the start alone is no order, so all that tie are fetched."""
+        earlier = look_up == self._transaction.attempts_before
         limit = FETCHED
         while True:
-            rows = look_up(call.session or "", call.tool, call.server, arguments_hash, call.start_ns, limit)
-            found = [one for one in _attempts(rows) if wanted(one)]
+            rows = look_up(*line, call.start_ns, limit)
+            found = [one for one in _attempts(rows) if (one.order < call.order if earlier else one.order > call.order)]
             if len(rows) < limit or (found and rows[-1][START_NS] != found[0].start_ns):
-                return [one for one in found if one.start_ns == found[0].start_ns]
+                return (max if earlier else min)(found, key=_order, default=None)
             limit *= 8
 
     def _naming(self, call: Attempt) -> Iterator[Attempt]:
         return (one for one in _attempts(self._transaction.attempts_naming(call.call_id)) if one.session == call.session)
 
-    def _named(self, call: Attempt, trace: Trace) -> list[Attempt]:
+    def _named(self, call: Attempt, retry_of: bytes) -> list[Attempt | None]:
         """The call that a call says it repeats, if it is known and earlier."""
-        if call.retry_of is None:
-            return []
-        found = [trace.by_id[call.retry_of]] if call.retry_of in trace.by_id else []
+        inside = self.trace(call.trace_id).by_id.get(retry_of)
+        found = [inside] if inside else []
         if not found and call.session is not None:
-            found = list(_attempts(self._transaction.attempts_named(call.session, call.tool, call.retry_of)))
+            found = list(_attempts(self._transaction.attempts_named(call.session, call.tool, retry_of)))
         return [one for one in found if one.order < call.order]
 
 
@@ -149,7 +164,14 @@ def _attempts(rows: Iterable[tuple[Any, ...]]) -> Iterator[Attempt]:
     return (Attempt(*row) for row in rows)
 
 
+def _order(attempt: Attempt) -> Order:
+    return attempt.order
+
+
 def _newest(attempts: Iterable[Attempt | None], updates: Mapping[CallId, Attempt]) -> Attempt | None:
     """The latest of some calls, with the link found for it by now."""
-    latest = max((one for one in attempts if one is not None), key=lambda one: one.order, default=None)
+    latest: Attempt | None = None
+    for one in attempts:
+        if one is not None and (latest is None or one.order > latest.order):
+            latest = one
     return None if latest is None else updates.get(latest.key, latest)

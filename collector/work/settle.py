@@ -2,8 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import fields
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Protocol
 
 import orjson
@@ -25,8 +24,7 @@ BUCKETS_A_STEP = 20
 
 # The fields of a call stand in the order of the columns (a test holds it); the last three are written as text,
 # and after them comes the bucket of the duration.
-_FIELDS = attrgetter(*(field.name for field in fields(Call)))
-_COLUMNS = [field.name for field in fields(Call)]
+_COLUMNS = Call._fields
 TRACE_ID, CALL_ID, START_NS, SESSION = (_COLUMNS.index(name) for name in ("trace_id", "call_id", "start_ns", "session"))
 _VIEWS = _COLUMNS.index("views")
 # Links are given after the calls are stored: where a call stands says nothing of whether it changed.
@@ -150,10 +148,10 @@ def bucket_of(start_ns: int) -> int:
 
 def call_row(call: Call) -> CallTuple:
     """A call as a row of the table `call`, in the order of its columns, linked to nothing yet."""
-    *plain, _, _, _ = _FIELDS(call)
     bucket = None if call.duration_ns is None else index_of(call.duration_ns)
-    plain[_LINKS] = ("new", None, call.declared_attempt or 1, f"{call.trace_id.hex()}-{call.call_id.hex()}")
-    return (*plain, " ".join(call.flags), _json(call.views), _json(call.failed_children), bucket)
+    link = ("new", None, call.declared_attempt or 1, f"{call.trace_id.hex()}-{call.call_id.hex()}")
+    texts = (" ".join(call.flags), _json(call.views), _json(call.failed_children))
+    return (*call[: _LINKS.start], *link, *call[_LINKS.stop : -len(texts)], *texts, bucket)
 
 
 def attempt_of(row: CallTuple) -> Attempt:
@@ -170,4 +168,7 @@ def _same(old: CallTuple | None, new: CallTuple | None) -> bool:
 
 def _json(items: Iterable[View | FailedChild]) -> str:
     """Records as a JSON array, ids in hex."""
-    return orjson.dumps([{**item._asdict(), "span_id": item.span_id.hex()} for item in items]).decode()
+    records = [item._asdict() for item in items]
+    for record in records:
+        record["span_id"] = record["span_id"].hex()
+    return orjson.dumps(records).decode()
