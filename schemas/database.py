@@ -8,9 +8,11 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, create_engine, event, make_url
+from sqlalchemy import Engine, create_engine, event, func, make_url, select
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+# The advisory lock of PostgreSQL that a migration has; a number without a meaning of its own.
+MIGRATING = 7_206_290
 
 
 def open_database(url: str, *, busy_timeout_s: float = 5.0) -> Engine:
@@ -18,6 +20,11 @@ def open_database(url: str, *, busy_timeout_s: float = 5.0) -> Engine:
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
         return create_engine(parsed, pool_pre_ping=True, hide_parameters=True)
+    # For every value that is no number or text the driver looks for an adapter, at five times the price of one that it finds.
+    nothing: dict[None, None] = {}
+    sqlite3.register_adapter(bytes, bytearray)
+    sqlite3.register_adapter(type(None), nothing.get)
+    sqlite3.register_adapter(bool, int)
     if parsed.database:
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
     # Parameters are what strangers sent: they do not belong into error texts, hence not into logs.
@@ -52,13 +59,6 @@ def _begin_immediate(connection: Any) -> None:
     connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
 
 
-def _config(engine: Engine) -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    config.attributes["engine"] = engine
-    return config
-
-
 def newest_schema() -> str:
     """The schema version that this program writes."""
     head = ScriptDirectory(str(MIGRATIONS)).get_current_head()
@@ -77,12 +77,23 @@ class NewerSchema(Exception):
 
 
 def migrate(engine: Engine) -> None:
-    """Bring the database to the newest schema. Raises NewerSchema, with a hint, if it was written by a newer program."""
-    current = schema_of(engine)
-    known = {script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()}
-    if current is not None and current not in known:
-        raise NewerSchema(
-            f"the database has schema {current}, this program knows {newest_schema()}: install the newer version of toolvitals"
-        )
-    if current != newest_schema():
-        command.upgrade(_config(engine), "head")
+    """Bring the database to the newest schema, in one transaction. Raises NewerSchema, with a hint, if a newer program wrote it.
+
+    Any number of processes may do this at once: one of them does it, and the others wait for it.
+    """
+    if schema_of(engine) == newest_schema():
+        return
+    with engine.begin() as connection:
+        # On SQLite the transaction has the write lock already.
+        if connection.dialect.name == "postgresql":
+            connection.execute(select(func.pg_advisory_xact_lock(MIGRATING)))
+        current = MigrationContext.configure(connection).get_current_revision()
+        known = {script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()}
+        if current is not None and current not in known:
+            raise NewerSchema(
+                f"the database has schema {current}, this program knows {newest_schema()}: install the newer version of toolvitals"
+            )
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")

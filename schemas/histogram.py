@@ -81,14 +81,18 @@ def percentiles(packed: Iterable[bytes], least_ns: int | None, most_ns: int) -> 
     """The percentiles of a sum of histograms whose shortest and longest durations are known."""
     cumulated = np.cumsum(_sum(packed))
     calls = int(cumulated[-1])
+    return Percentiles(calls, *(None if calls < NEEDED[one] else _at(cumulated, one, least_ns, most_ns) for one in PERCENTS))
 
-    def at(percent: int) -> int | None:
-        if calls < NEEDED[percent]:
-            return None
-        rank = -(-calls * percent // 100)
-        return min(max(_middle_ns(int(np.searchsorted(cumulated, rank)) + ZERO), least_ns or 0), most_ns)
 
-    return Percentiles(calls, *(at(percent) for percent in PERCENTS))
+def estimates(packed: Iterable[bytes], percents: Sequence[int], least: int | None, most: int) -> tuple[int | None, ...]:
+    """The values below which so many percent of all lie, whatever is counted; None if there are none."""
+    cumulated = np.cumsum(_sum(packed))
+    return tuple(_at(cumulated, one, least, most) if cumulated[-1] else None for one in percents)
+
+
+def _at(cumulated: Counts, percent: int, least: int | None, most: int) -> int:
+    rank = -(-int(cumulated[-1]) * percent // 100)
+    return min(max(_middle_ns(int(np.searchsorted(cumulated, rank)) + ZERO), least or 0), most)
 
 
 def _sum(packed: Iterable[bytes]) -> Counts:

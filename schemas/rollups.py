@@ -16,6 +16,13 @@ WIDTHS_S = (MINUTE_S, QUARTER_S, 7_200, 86_400)
 KINDS = ("outcome", "emptiness", "category", "retryable")
 DIMENSIONS = ("environment", "server", "client", "tool", *KINDS, "channel")
 GRAINS: Sequence[tuple[str, ...]] = (DIMENSIONS, ("environment", "server", "tool", *KINDS), ("environment", *KINDS))
+# Attempts, retries and operations have no kinds, but a grain more, so that a page of many tools and many clients reads the sum of
+# both and not their product.
+PLACES = ("environment", "server", "client", "tool")
+RETRY_GRAINS: Sequence[tuple[str, ...]] = (
+    *(tuple(name for name in names if name in PLACES) for names in GRAINS),
+    ("environment", "client"),
+)
 # The grains that have histograms of durations too.
 DURATION_GRAINS = (0, 1)
 
@@ -32,10 +39,10 @@ class Piece(NamedTuple):
     to_ns: int
 
 
-def grain_of(needed: Iterable[str]) -> int:
+def grain_of(needed: Iterable[str], grains: Sequence[tuple[str, ...]] = GRAINS) -> int:
     """The coarsest grain that keeps some dimensions apart."""
     wanted = set(needed)
-    return next(grain for grain in reversed(range(len(GRAINS))) if wanted <= set(GRAINS[grain]))
+    return min((grain for grain, names in enumerate(grains) if wanted <= set(names)), key=lambda grain: len(grains[grain]))
 
 
 def cover(from_ns: int, to_ns: int, widest_s: int = WIDTHS_S[-1]) -> tuple[Piece, ...]:

@@ -13,6 +13,7 @@ from pydantic_settings import (
 )
 
 from schemas.vocabulary import RISKY_RULES, lexicon
+from schemas.zones import zone_of
 
 CONFIG_VARIABLE = "TOOLVITALS_CONFIG"
 
@@ -56,7 +57,13 @@ class Settings(BaseSettings):
     )
     disabled_rules: tuple[str, ...] = Field((), description="Risky rules switched off: exception_event, error_key, timeout_word.")
 
+    rules: Path | None = Field(None, description="TOML file of alert rules, as `toolvitals rules init` writes it. Unset: its defaults.")
+    dashboard_url: str | None = Field(
+        None, description="Address of the dashboard as people reach it, for links in alerts. Unset: that of host and port."
+    )
+    zone: str = Field("UTC", description="Time zone of the team, e.g. Europe/Berlin: pages show their times in it.")
     trace_url: str | None = Field(None, description="Link to your trace store, with {trace_id} and {span_id}.")
+    styleguide: bool = Field(False, description="Whether the dashboard has a page /styleguide with every element, for developers.")
 
     # What is wrong is said at start, by the name of the setting, and not by the first span that meets it.
     @field_validator("aliases")
@@ -73,12 +80,23 @@ class Settings(BaseSettings):
             raise ValueError(f"no rule named {', '.join(unknown)} can be switched off; known are {', '.join(RISKY_RULES)}")
         return given
 
+    @field_validator("zone")
+    @classmethod
+    def _known_zone(cls, given: str) -> str:
+        zone_of(given)
+        return given
+
     @field_validator("ingest_token")
     @classmethod
     def _no_empty_token(cls, given: SecretStr | None) -> SecretStr | None:
         if given is not None and not given.get_secret_value():
             raise ValueError("is set but empty: give it a value, or leave it out to take spans without a token")
         return given
+
+    @property
+    def site(self) -> str:
+        """The address of the dashboard, without a slash at its end."""
+        return (self.dashboard_url or f"http://{self.host}:{self.port}").rstrip("/")
 
     @property
     def sqlalchemy_url(self) -> str:

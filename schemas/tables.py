@@ -13,10 +13,15 @@ SQLModel.metadata = MetaData(
 )
 
 
-def _partial(name: str, *columns: str) -> Index:
-    """An index over the rows that have its first column."""
-    known = text(f"{columns[0]} IS NOT NULL")
-    return Index(name, *columns, sqlite_where=known, postgresql_where=known)
+def partial_index(name: str, *columns: str, known: str = "") -> Index:
+    """An index over the rows that have one of its columns: the first, unless `known` names another."""
+    there = text(f"{known or columns[0]} IS NOT NULL")
+    return Index(name, *columns, sqlite_where=there, postgresql_where=there)
+
+
+def _arrival_index(name: str, column: str) -> Index:
+    """An index by the time of arrival. PostgreSQL alone needs it: SQLite numbers rows as they come (docs/decisions/0007)."""
+    return Index(name, column).ddl_if(dialect="postgresql")
 
 
 class ToolSpanRow(SQLModel, table=True):
@@ -40,6 +45,9 @@ class ToolSpanRow(SQLModel, table=True):
     evidence: str = Field(sa_type=Text)
     content_size: int
     content_hash: int = Field(sa_type=BigInteger)
+
+    # What is oldest goes first.
+    __table_args__ = (_arrival_index("ix_tool_span_received_ns", "received_ns"),)
 
 
 class AncestryRow(SQLModel, table=True):
@@ -74,6 +82,9 @@ class PendingTraceRow(SQLModel, table=True):
     trace_id: bytes = Field(sa_type=LargeBinary, primary_key=True)
     noted_ns: int = Field(sa_type=BigInteger)
     version: int = Field(sa_type=BigInteger)
+
+    # What has waited longest is taken first.
+    __table_args__ = (_arrival_index("ix_pending_trace_noted_ns", "noted_ns"),)
 
 
 class PendingBucketRow(SQLModel, table=True):
@@ -126,14 +137,20 @@ class CallRow(SQLModel, table=True):
     views: str = Field(sa_type=Text)  # JSON array of schemas.calls.View, ids in hex, the outermost first
     failed_children: str = Field(sa_type=Text)  # JSON array of schemas.calls.FailedChild
     duration_idx: int | None  # the bucket of the duration in histograms
+    minute_ns: int | None = Field(sa_type=BigInteger)  # start of the minute that it starts in
+    likeness: int | None = Field(sa_type=BigInteger)  # the same for calls that are counted together; null as minute_ns: not known
 
     __table_args__ = (
         Index("ix_call_start_ns", "start_ns"),
+        partial_index("ix_call_minute_ns_likeness", "minute_ns", "likeness", "duration_ns", "start_ns", "link").ddl_if("sqlite"),
+        Index("ix_call_uncounted", "start_ns", sqlite_where=text("minute_ns IS NULL")).ddl_if("sqlite"),
         Index("ix_call_tool_server_start_ns", "tool", "server", "start_ns"),
         # Linking looks for the call before and after one: of the same arguments, of any, and by what it is named.
-        _partial("ix_call_session_tool_server_arguments_hash_start_ns", "session", "tool", "server", "arguments_hash", "start_ns"),
-        _partial("ix_call_session_tool_server_start_ns", "session", "tool", "server", "start_ns"),
-        _partial("ix_call_retry_of", "retry_of"),
+        partial_index("ix_call_session_tool_server_arguments_hash_start_ns", "session", "tool", "server", "arguments_hash", "start_ns"),
+        partial_index("ix_call_session_tool_server_start_ns", "session", "tool", "server", "start_ns"),
+        partial_index("ix_call_retry_of", "retry_of"),
+        # Whether a session went on, and its calls by time.
+        partial_index("ix_call_session_start_ns", "session", "start_ns"),
     )
 
 
@@ -153,11 +170,12 @@ class SeriesRow(SQLModel, table=True):
     category: str = Field(sa_type=Text)
     retryable: str = Field(sa_type=Text)  # true, false, unknown; '' for calls that did not fail
     channel: str = Field(sa_type=Text)
+    strength: str = Field(sa_type=Text)  # of retries: the weakest link of their operation; '' where nothing was retried
 
     # The tool first: the page of a tool looks its series up.
     __table_args__ = (
         UniqueConstraint(
-            *("tool", "server", "grain", "outcome", "environment", "client", "emptiness", "category", "retryable", "channel"),
+            *("tool", "server", "grain", "outcome", "environment", "client", "emptiness", "category", "retryable", "channel", "strength"),
             name="uq_series_dimensions",
         ),
     )
@@ -261,6 +279,16 @@ class CounterRow(SQLModel, table=True):
 
     name: str = Field(sa_type=Text, primary_key=True)
     value: int = Field(sa_type=BigInteger)
+
+
+class LeaseRow(SQLModel, table=True):
+    """Who does a periodic work (retention, alerting, reviews) until when, so that one worker of several does it."""
+
+    __tablename__ = "lease"
+
+    name: str = Field(sa_type=Text, primary_key=True)
+    holder: str = Field(sa_type=Text)
+    until_ns: int = Field(sa_type=BigInteger)
 
 
 class MetaRow(SQLModel, table=True):

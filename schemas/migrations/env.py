@@ -1,12 +1,12 @@
-"""How Alembic runs the migrations: on the engine that database.py hands over, in one transaction, without an ini file."""
+"""How Alembic runs the migrations: in the transaction that database.py hands over, without an ini file."""
 
 from alembic import context
 from sqlmodel import SQLModel
 
-import schemas.tables  # noqa: F401  (declares the tables)
+import schemas.alert_tables
+import schemas.retry_tables
+import schemas.tables  # noqa: F401  (they declare the tables)
 
-engine = context.config.attributes["engine"]
-with engine.connect() as connection:
-    context.configure(connection=connection, target_metadata=SQLModel.metadata, transaction_per_migration=False)
-    with context.begin_transaction():
-        context.run_migrations()
+# All of them lie in the transaction that is open already.
+context.configure(connection=context.config.attributes["connection"], target_metadata=SQLModel.metadata)
+context.run_migrations()
