@@ -47,7 +47,7 @@ class Naming:
                 earlier = self._marked("UPDATE tool_name SET first_ns = ? WHERE day_ns = ? AND server = ? AND tool = ?")
                 self._driver.execute(earlier, (first_ns, day_ns, *name))
                 news.add(name[0])
-            elif not row[1]:
+            if row is not None and not row[1]:
                 folded.add(name)
         for server in news:
             for tool, is_named in self._decide(day_ns, server).items():

@@ -4,10 +4,20 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Connection, Engine, Table, bindparam, delete, exists, func, literal_column, select
+from sqlmodel import SQLModel
 
 from collector.statements import Inserting, chunks, insert_for, table
-from schemas.rollups import DURATION_GRAINS, GRAINS, MINUTE_S, SECOND_NS, WIDTHS_S
+from schemas.retry_tables import ChainRow, RetryHistogramRow, RetryRollupRow, RetryRow
+from schemas.rollups import DURATION_GRAINS, GRAINS, MINUTE_S, RETRY_GRAINS, SECOND_NS, WIDTHS_S
 from schemas.tables import AncestryRow, CallRow, DurationRow, IntakeRow, MetaRow, RefusalRow, RollupRow, ToolNameRow, ToolSpanRow
+
+# The tables of counts, with the grains that each has.
+COUNTED: Sequence[tuple[type[SQLModel], Sequence[int]]] = (
+    (RollupRow, range(len(GRAINS))),
+    (DurationRow, DURATION_GRAINS),
+    (RetryRollupRow, range(len(RETRY_GRAINS))),
+    (RetryHistogramRow, range(len(RETRY_GRAINS))),
+)
 
 
 class Limits(NamedTuple):
@@ -40,11 +50,13 @@ class PruneStore:
     def spans(self, limits: Limits, limit: int) -> int:
         """Tool spans, and with the last of a trace the tree places that were kept for it."""
         spans, places = table(ToolSpanRow), table(AncestryRow)
-        # No index leads with the time, since it would cost every insert: rows lie in the order they came.
-        columns = (spans.c.trace_id, spans.c.span_id, spans.c.received_ns)
-        first = select(*columns).order_by(literal_column("tool_span.rowid")) if self._sqlite else select(*columns)
-        if not self._sqlite:
-            first = first.where(spans.c.received_ns < limits.span_ns)
+        first = select(spans.c.trace_id, spans.c.span_id, spans.c.received_ns)
+        if self._sqlite:
+            # No index by time, since it would cost every insert: rows lie in the order they came.
+            first = first.order_by(literal_column("tool_span.rowid"))
+        else:
+            # Here they do not, since new ones fill the gaps of old ones.
+            first = first.where(spans.c.received_ns < limits.span_ns).order_by(spans.c.received_ns).with_for_update(skip_locked=True)
         with self._engine.begin() as connection:
             found = connection.execute(first.limit(limit)).all()
             old = [(row.trace_id, row.span_id) for row in found if row.received_ns < limits.span_ns]
@@ -60,6 +72,7 @@ class PruneStore:
         """Calls. What was counted of them stays: from the first that goes, no bucket before the limit is computed anew."""
         calls = table(CallRow)
         old = select(calls.c.trace_id, calls.c.call_id).where(calls.c.start_ns < limits.call_ns).order_by(calls.c.start_ns)
+        old = old.with_for_update(skip_locked=True)
         with self._engine.begin() as connection:
             keys = [tuple(row) for row in connection.execute(old.limit(limit))]
             if keys:
@@ -76,9 +89,9 @@ class PruneStore:
         return self._buckets("rollup_ns", limits.rollup_ns, WIDTHS_S, limit)
 
     def others(self, limits: Limits, limit: int) -> int:
-        """Tool names with the calls of their day; intake and refusals with the rollups."""
+        """Retries and operations with their calls, tool names with the calls of their day; intake and refusals with the rollups."""
         removed = 0
-        for old, key in self._others(limits):
+        for old, _, key in self._others(limits):
             with self._engine.connect().execution_options(read_only=True) as reading:
                 keys = [tuple(row) for row in reading.execute(select(*key).where(old).limit(limit))]
             if keys:
@@ -109,7 +122,7 @@ class PruneStore:
     def old(self, limits: Limits) -> list[Old]:
         """What would go, by table; reads whole tables."""
         spans, calls, places = table(ToolSpanRow).c, table(CallRow).c, table(AncestryRow).c
-        counted = (table(RollupRow), table(DurationRow))
+        counted = [table(model) for model, _ in COUNTED]
         going: list[tuple[Table, ColumnElement[bool], ColumnElement[int]]] = [
             (table(AncestryRow), places.kept.is_(False) & (places.received_ns < limits.ancestry_ns), places.received_ns),
             (table(ToolSpanRow), spans.received_ns < limits.span_ns, spans.received_ns),
@@ -122,7 +135,7 @@ class PruneStore:
                 )
                 for one in counted
             ),
-            *((key[0].table, condition, condition.left) for condition, key in self._others(limits)),
+            *((when.table, condition, when) for condition, when, _ in self._others(limits)),
         ]
         with self._engine.connect().execution_options(read_only=True) as reading:
             return [
@@ -135,18 +148,25 @@ class PruneStore:
                 for one, old, when in going
             ]
 
-    def _others(self, limits: Limits) -> list[tuple[ColumnElement[bool], Sequence[Column[Any]]]]:
+    def _others(self, limits: Limits) -> list[tuple[ColumnElement[bool], Column[int], Sequence[Column[Any]]]]:
+        """What else goes: the condition, the time that it goes by, and the key."""
         names, intake, refusals = table(ToolNameRow).c, table(IntakeRow).c, table(RefusalRow).c
+        retries, chains = table(RetryRow).c, table(ChainRow).c
         day_ns = WIDTHS_S[-1] * SECOND_NS
+        # An operation goes with the last of its calls; until then it says what it said when all were there.
+        ended = (chains.start_ns < limits.call_ns) & (chains.last_start_ns < limits.call_ns)
         return [
-            (names.day_ns < limits.call_ns - day_ns, (names.day_ns, names.server, names.tool)),
-            (intake.hour_ns < limits.rollup_ns, (intake.hour_ns, intake.service, intake.scope, intake.scope_version)),
-            (refusals.last_ns < limits.rollup_ns, (refusals.reason, refusals.service)),
+            (retries.start_ns < limits.call_ns, retries.start_ns, (retries.trace_id, retries.call_id)),
+            (ended, chains.last_start_ns, (chains.chain_id,)),
+            (names.day_ns < limits.call_ns - day_ns, names.day_ns, (names.day_ns, names.server, names.tool)),
+            (intake.hour_ns < limits.rollup_ns, intake.hour_ns, (intake.hour_ns, intake.service, intake.scope, intake.scope_version)),
+            (refusals.last_ns < limits.rollup_ns, refusals.last_ns, (refusals.reason, refusals.service)),
         ]
 
     def _buckets(self, name: str, before_ns: int, widths_s: Sequence[int], limit: int) -> int:
         """Remove rows of the oldest buckets; whole buckets, so it may be a few more than the limit."""
-        for counted, grains in ((table(RollupRow), range(len(GRAINS))), (table(DurationRow), DURATION_GRAINS)):
+        for model, grains in COUNTED:
+            counted = table(model)
             for grain in grains:
                 for width_s in widths_s:
                     here = (counted.c.grain == grain, counted.c.width_s == width_s)

@@ -1,22 +1,27 @@
 """The statements of the one transaction that rolls a bucket up: tool names folded, then rows at every grain and width."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Select, case, cast, func, select
+from sqlalchemy import Connection, select
+from sqlmodel import SQLModel
 
-from collector.counting import COUNTED, Counted, Group, Measures, Sum, at_every_grain, count
+from collector.counting import COUNTED, Counted, Group, Series, Sum, Summed, at_every_grain, count
+from collector.grouping import calls_of, grouped_operations, grouped_retries
 from collector.naming import Naming
+from collector.retry_counting import OperationGroup, RetryGroup, RetrySum, count_retries
 from collector.statements import Inserting, Plain, adding, chunks, table
 from schemas import histogram
-from schemas.rollups import DAY_NS, DIMENSIONS, DURATION_GRAINS, MINUTE_S, QUARTER_S, SECOND_NS, WIDTHS_S
-from schemas.tables import CallRow, CounterRow, DurationRow, MetaRow, RollupRow
+from schemas.retry_tables import RetryHistogramRow, RetryRollupRow
+from schemas.rollups import DAY_NS, DIMENSIONS, DURATION_GRAINS, MINUTE_S, QUARTER_S, RETRY_GRAINS, SECOND_NS, WIDTHS_S
+from schemas.tables import CounterRow, DurationRow, MetaRow, RollupRow
 
 Key = tuple[Any, ...]
-_SERIES = ("grain", *DIMENSIONS)
-MEASURES = ", ".join(Measures._fields)
-_SUMS = "SUM(calls), MAX(last_ns), SUM(timed), SUM(duration_sum_us), MIN(duration_min_ns), MAX(duration_max_ns)"
+Row = tuple[Any, ...]
+# Grain, width, bucket.
+Place = tuple[int, int, int]
+_SERIES = ("grain", *DIMENSIONS, "strength")
 
 
 class Horizons(NamedTuple):
@@ -42,44 +47,60 @@ def horizons(connection: Connection) -> Horizons:
     return Horizons(**{name: found.get(f"pruned_{name}", 0) for name in Horizons._fields})
 
 
-def grouped(bucket_ns: int, width_s: int) -> Select[Any]:
-    """The calls of a bucket as Groups: a GROUP BY over call."""
-    call = table(CallRow).c
-    failed = case((call.retryable.is_(True), "true"), (call.retryable.is_(False), "false"), else_="unknown")
-    by: dict[str, ColumnElement[Any]] = {name: call[name] for name in ("environment", "server", "client", "tool", "outcome")}
-    by |= {name: func.coalesce(call[name], "") for name in ("emptiness", "category", "channel")}
-    by["retryable"] = case((call.outcome == "failure", failed), else_="")
-    keys = [*(by[name] for name in DIMENSIONS), call.duration_idx]
-    return (
-        select(
-            *keys,
-            func.count(),
-            func.min(call.start_ns),
-            func.max(call.start_ns),
-            cast(func.coalesce(func.sum(call.duration_ns // 1000), 0), BigInteger),
-            func.min(call.duration_ns),
-            func.coalesce(func.max(call.duration_ns), 0),
-        )
-        .where(call.start_ns >= bucket_ns, call.start_ns < bucket_ns + width_s * SECOND_NS)
-        .group_by(*keys)
-    )
+class Layer(NamedTuple):
+    """A table of measures by grain, width, bucket and series, and beside it one of histograms, at some of the grains."""
+
+    measures: type[SQLModel]
+    histograms: type[SQLModel]
+    grains: Collection[int]
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The columns of the measures."""
+        return _beside_key(self.measures)
+
+    @property
+    def packed(self) -> tuple[str, ...]:
+        """The columns of the histograms."""
+        return _beside_key(self.histograms)
+
+
+CALLS = Layer(RollupRow, DurationRow, DURATION_GRAINS)
+RETRIES = Layer(RetryRollupRow, RetryHistogramRow, range(len(RETRY_GRAINS)))
+
+
+Layered = tuple[tuple[Layer, tuple[Mapping[Series, Summed], ...]], ...]
 
 
 class Prepared(NamedTuple):
-    """What can be computed before the write lock is taken: `series` holds the ids of those that are there already, by grain and key."""
+    """What can be computed before the write lock is taken: the sums of each layer by grain and series, first under the true names of
+    tools, and the ids of the series that are there already."""
 
     counted: Counted
-    unfolded: tuple[dict[tuple[str, ...], Sum], ...]
-    series: dict[Key, int]
+    retries: Mapping[Series, RetrySum]
+    unfolded: Layered
+    series: Mapping[Key, int]
+
+    def layers(self, folded: Collection[tuple[str, str]]) -> Layered:
+        """The sums of each layer by grain and series, some tool names folded."""
+        return layers(self.counted.sums, self.retries, folded) if folded else self.unfolded
+
+
+def layers(sums: Mapping[Series, Sum], retries: Mapping[Series, RetrySum], folded: Collection[tuple[str, str]] = ()) -> Layered:
+    """What is counted of a bucket, by layer, grain and series."""
+    return (CALLS, at_every_grain(sums, Sum, folded)), (RETRIES, at_every_grain(retries, RetrySum, folded, RETRY_GRAINS))
 
 
 def prepare(connection: Connection, plain: Plain, bucket_ns: int, width_s: int) -> Prepared:
-    """Read and count the calls of a bucket."""
-    counted = count(Group(*row) for row in connection.execute(grouped(bucket_ns, width_s)))
-    unfolded = at_every_grain(counted, ())
+    """Read and count the calls of a bucket, its retries, and the operations that begin in it."""
+    counted = count(Group(*row) for row in calls_of(connection, bucket_ns, width_s))
+    retries = (RetryGroup(*row) for row in connection.execute(grouped_retries(bucket_ns, width_s)))
+    operations = (OperationGroup(*row) for row in connection.execute(grouped_operations(bucket_ns, width_s)))
+    summed = count_retries(counted.sums, retries, operations)
+    unfolded = layers(counted.sums, summed)
     driver, mark = connection.connection.driver_connection, plain.marks(1)[1:-1]
-    keys = [(grain, *key) for grain, found in enumerate(unfolded) for key in found]
-    return Prepared(counted, unfolded, {key: found for key in keys if (found := series_id(driver, mark, key)) is not None})
+    keys = {(grain, *key) for _, grains in unfolded for grain, found in enumerate(grains) for key in found}
+    return Prepared(counted, summed, unfolded, {key: found for key in keys if (found := series_id(driver, mark, key)) is not None})
 
 
 def series_id(driver: Any, mark: str, key: Key) -> int | None:
@@ -109,29 +130,25 @@ class Rolling:
         """Make the rows of a bucket say what was prepared."""
         names = Naming(self._connection, self._plain, self._inserting, self._names_a_day, noted_ns)
         folded = names.folded(bucket_ns - bucket_ns % DAY_NS, prepared.counted.names)
-        grains = at_every_grain(prepared.counted, folded) if folded else prepared.unfolded
-        for grain, found in enumerate(grains):
-            new = {prepared.series.get((grain, *key)) or self._series((grain, *key)): one for key, one in found.items()}
-            changed, more = self._replace(grain, bucket_ns, width_s, new)
-            if grain == COUNTED:
-                self._count(more)
-            self._widen(grain, bucket_ns, width_s, changed)
+        for layer, grains in prepared.layers(folded):
+            for grain, found in enumerate(grains):
+                new = {prepared.series.get((grain, *key)) or self._series((grain, *key)): one for key, one in found.items()}
+                place = (grain, width_s, bucket_ns)
+                if layer is CALLS and grain == COUNTED:
+                    self._count(new, place)
+                self._widen(layer, grain, bucket_ns, width_s, self._replace(layer, place, new))
 
-    def _replace(self, grain: int, bucket_ns: int, width_s: int, new: Mapping[int, Sum]) -> tuple[list[int], int]:
-        """Write what differs from what is there. Returns the series that changed, and how many calls there are more."""
-        place = (grain, width_s, bucket_ns)
-        old = {row[0]: Measures(*row[1:]) for row in self._rows(f"SELECT series_id, {MEASURES} FROM rollup WHERE", place)}
-        packed: dict[int, bytes] = dict(self._rows("SELECT series_id, packed FROM duration WHERE", place))
-        histograms = {one: histogram.pack(new[one].counts) for one in new if new[one].counts} if grain in DURATION_GRAINS else {}
-        changed = [
-            one
-            for one in sorted(old.keys() | new.keys())
-            if one not in new or old.get(one) != new[one].measures() or packed.get(one) != histograms.get(one)
-        ]
-        self._store(place, changed, {one: new[one].measures() for one in changed if one in new}, histograms)
-        return changed, sum(one.calls for one in new.values()) - sum(one.calls for one in old.values())
+    def _replace(self, layer: Layer, place: Place, new: Mapping[int, Summed]) -> list[int]:
+        """Write what differs from what is there. Returns the series that changed."""
+        old, old_packed = self._stored(layer.measures, place), self._stored(layer.histograms, place)
+        rows = {series: one.measures() for series, one in new.items()}
+        packed = {series: one.packed() for series, one in new.items()} if place[0] in layer.grains else {}
+        packed = {series: one for series, one in packed.items() if any(one)}
+        changed = sorted(one for one in old.keys() | rows.keys() if old.get(one) != rows.get(one) or old_packed.get(one) != packed.get(one))
+        self._store(layer, place, changed, rows, packed)
+        return changed
 
-    def _widen(self, grain: int, bucket_ns: int, width_s: int, changed: Sequence[int]) -> None:
+    def _widen(self, layer: Layer, grain: int, bucket_ns: int, width_s: int, changed: Sequence[int]) -> None:
         """Sum the wider buckets around a bucket up anew, for the series that changed."""
         for finer_s, wider_s in pairwise(WIDTHS_S):
             if wider_s <= width_s:
@@ -141,33 +158,40 @@ class Rolling:
             for run in chunks(changed):
                 within = (grain, finer_s, start, start + wider_ns, *run)
                 where = self._marked(f"grain = ? AND width_s = ? AND bucket_ns >= ? AND bucket_ns < ? AND series_id IN {self._some(run)}")
-                found = self._driver.execute(f"SELECT series_id, {_SUMS} FROM rollup WHERE {where} GROUP BY series_id", within)
+                sums = ", ".join(_summed(name) for name in layer.measured)
+                found = self._driver.execute(
+                    f"SELECT series_id, {sums} FROM {_name(layer.measures)} WHERE {where} GROUP BY series_id", within
+                )
                 # PostgreSQL sums integers to decimals.
-                rows = {row[0]: Measures._make(None if value is None else int(value) for value in row[1:]) for row in found}
-                parts: dict[int, list[bytes]] = {}
-                if grain in DURATION_GRAINS:
-                    for one, packed in self._driver.execute(f"SELECT series_id, packed FROM duration WHERE {where}", within):
-                        parts.setdefault(one, []).append(packed)
-                self._store((grain, wider_s, start), run, rows, {one: histogram.merge(part) for one, part in parts.items()})
+                rows = {row[0]: tuple(None if value is None else int(value) for value in row[1:]) for row in found}
+                parts: dict[int, list[tuple[bytes, ...]]] = {}
+                if grain in layer.grains:
+                    columns = ", ".join(layer.packed)
+                    for one, *packed in self._driver.execute(
+                        f"SELECT series_id, {columns} FROM {_name(layer.histograms)} WHERE {where}", within
+                    ):
+                        parts.setdefault(one, []).append(tuple(packed))
+                merged = {one: tuple(histogram.merge(column) for column in zip(*part, strict=True)) for one, part in parts.items()}
+                self._store(layer, (grain, wider_s, start), run, rows, merged)
 
     def _store(
-        self, place: tuple[int, int, int], series: Sequence[int], rows: Mapping[int, Measures], histograms: Mapping[int, bytes]
+        self, layer: Layer, place: Place, series: Sequence[int], rows: Mapping[int, Row], packed: Mapping[int, tuple[bytes, ...]]
     ) -> None:
         """Replace the rows of some series at a place."""
-        for name, kept in (("rollup", rows), ("duration", histograms)):
-            for run in chunks([one for one in series if one not in kept and (name == "rollup" or place[0] in DURATION_GRAINS)]):
+        for model, kept in ((layer.measures, rows), (layer.histograms, packed)):
+            if model is layer.histograms and place[0] not in layer.grains:
+                continue
+            for run in chunks([one for one in series if one not in kept]):
                 where = self._marked(f"grain = ? AND width_s = ? AND bucket_ns = ? AND series_id IN {self._some(run)}")
-                self._driver.execute(f"DELETE FROM {name} WHERE {where}", (*place, *run))
-        written = [(*place, one, *rows[one]) for one in series if one in rows]
-        self._plain.insert(self._connection, RollupRow, written, _replacing(*Measures._fields))
-        packed = [(*place, one, histograms[one]) for one in series if one in histograms]
-        self._plain.insert(self._connection, DurationRow, packed, _replacing("packed"))
+                self._driver.execute(f"DELETE FROM {_name(model)} WHERE {where}", (*place, *run))
+            written = [(*place, one, *kept[one]) for one in series if one in kept]
+            self._plain.insert(self._connection, model, written, _replacing(*_beside_key(model)))
 
-    def _rows(self, select_where: str, place: tuple[int, int, int]) -> Iterator[tuple[Any, ...]]:
-        found: Iterator[tuple[Any, ...]] = self._driver.execute(
-            self._marked(f"{select_where} grain = ? AND width_s = ? AND bucket_ns = ?"), place
-        )
-        return found
+    def _stored(self, model: type[SQLModel], place: Place) -> dict[int, Row]:
+        """The rows of a place by series."""
+        columns = ", ".join(("series_id", *_beside_key(model)))
+        where = self._marked("grain = ? AND width_s = ? AND bucket_ns = ?")
+        return {row[0]: tuple(row[1:]) for row in self._driver.execute(f"SELECT {columns} FROM {_name(model)} WHERE {where}", place)}
 
     def _series(self, key: tuple[Any, ...]) -> int:
         """The id of a series, given one if it is new."""
@@ -177,7 +201,9 @@ class Rolling:
             found = self._driver.execute(self._marked(insert), key).fetchone()[0]
         return found
 
-    def _count(self, more: int) -> None:
+    def _count(self, new: Mapping[int, Summed], place: Place) -> None:
+        """Count how many calls there are more than before."""
+        more = sum(one.measures()[0] for one in new.values()) - sum(row[0] for row in self._stored(RollupRow, place).values())
         if more:
             self._connection.execute(adding(self._inserting, CounterRow, ("name",), ("value",)), [{"name": "calls", "value": more}])
 
@@ -186,3 +212,17 @@ class Rolling:
 
     def _marked(self, sql: str) -> str:
         return sql.replace("?", self._mark)
+
+
+def _summed(name: str) -> str:
+    """How a measure is added up."""
+    how = "MIN" if "_min" in name else "MAX" if "_max" in name or name == "last_ns" else "SUM"
+    return f"{how}({name})"
+
+
+def _beside_key(model: type[SQLModel]) -> tuple[str, ...]:
+    return tuple(column.name for column in table(model).columns if not column.primary_key)
+
+
+def _name(model: type[SQLModel]) -> str:
+    return str(model.__tablename__)

@@ -3,19 +3,24 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection
 
-from collector.statements import Inserting, Plain, adding, chunks, fresh_version, table
+from collector.chaining import Chaining
+from collector.statements import Inserting, Plain, adding, chunks, fresh_version
 from schemas.tables import CallRow, PendingBucketRow, PendingTraceRow, RefusalRow
 
 CallTuple = tuple[Any, ...]
 Key = tuple[bytes, bytes]
+SessionLine = tuple[str, str, str, int | None]
+LATEST_NS = 2**63 - 1
 
 # What linking reads of a call, in the order of core/chains.py's Attempt.
 ATTEMPT_COLUMNS = (
     "trace_id", "call_id", "start_ns", "end_ns", "server", "tool", "session", "outcome", "category", "link", "link_strength",
     "attempt", "chain_id", "declared_attempt", "retry_of", "retry_after_ms", "arguments_hash", "parent_span_id",
+    "duration_ns", "environment", "client", "retryable",
 )  # fmt: skip
+LINK_COLUMNS = ("link", "link_strength", "attempt", "chain_id")
 
 
 class Settling:
@@ -26,19 +31,29 @@ class Settling:
         self._plain = plain
         self._inserting = inserting
         # Thousands of look-ups a second: the driver's own connection, in the same transaction.
-        self._driver: Any = connection.connection.driver_connection
+        driver: Any = connection.connection.driver_connection
+        self._driver = driver
         self._mark = plain.marks(1)[1:-1]
-        pending = table(PendingTraceRow).c
         self.ours: list[bytes] = []
+        lock = " FOR UPDATE SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
         for ids in chunks(sorted(versions)):
-            query = select(pending.trace_id, pending.version).where(pending.trace_id.in_(ids)).with_for_update(skip_locked=True)
-            self.ours += [row.trace_id for row in connection.execute(query) if row.version == versions[row.trace_id]]
+            query = plain.select_where_in(PendingTraceRow, "trace_id", len(ids), "trace_id, version") + lock
+            self.ours += [trace_id for trace_id, version in driver.execute(query, tuple(ids)) if version == versions[trace_id]]
 
     def lock_sessions(self, sessions: Iterable[str]) -> None:
         """Keep other workers from linking calls of these sessions until the transaction ends. SQLite has one writer anyhow."""
         if self._connection.dialect.name == "postgresql":
-            for session in sorted(sessions):
-                self._connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(session, 0))))
+            # In one order, so that no two workers wait for each other.
+            locks = "SELECT count(pg_advisory_xact_lock(hashtextextended(session, 0))) FROM unnest(%s::text[]) AS session"
+            self._driver.execute(locks, (sorted(sessions),))
+
+    def links_of(self, trace_ids: Iterable[bytes]) -> dict[Key, CallTuple]:
+        """Link, strength, attempt and chain of all calls of some traces, by trace and call id."""
+        found: dict[Key, CallTuple] = {}
+        for ids in chunks(sorted(trace_ids)):
+            query = self._plain.select_where_in(CallRow, "trace_id", len(ids), f"trace_id, call_id, {', '.join(LINK_COLUMNS)}")
+            found |= {(row[0], row[1]): tuple(row[2:]) for row in self._driver.execute(query, tuple(ids))}
+        return found
 
     def remove_calls(self, keys: Sequence[Key]) -> None:
         """Remove calls by trace and call id."""
@@ -69,6 +84,30 @@ class Settling:
         return self._beside(
             (session, tool), server, arguments_hash, f"start_ns >= ? AND server = ? ORDER BY start_ns LIMIT {limit}", start_ns
         )
+
+    def ends_of_lines(self, limits: Mapping[SessionLine, int]) -> dict[SessionLine, list[CallTuple]]:
+        """The latest calls of each (session, tool, server, arguments hash or None for any), at most so many of each.
+
+        Of none on SQLite, where a look-up costs so little that each is made when it is needed; on PostgreSQL the way to the server
+        costs more than what is done there.
+        """
+        ends: dict[SessionLine, list[CallTuple]] = {}
+        if self._connection.dialect.name != "postgresql":
+            return ends
+        for hashed, same in ((False, ""), (True, " AND arguments_hash = line.arguments_hash")):
+            wanted = {line: limit for line, limit in limits.items() if (line[3] is not None) is hashed}
+            where = f"session = line.session AND tool = line.tool AND server = line.server{same}"
+            latest = f'SELECT {", ".join(ATTEMPT_COLUMNS)} FROM "call" WHERE {where} ORDER BY start_ns DESC LIMIT line.most'
+            lines = "unnest(%s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[]) WITH ORDINALITY"
+            query = (
+                f"SELECT line.nth, latest.* FROM {lines} AS line (session, tool, server, arguments_hash, most, nth) "
+                f"CROSS JOIN LATERAL ({latest}) AS latest"
+            )
+            order = list(wanted)
+            columns = ([line[place] for line in order] for place in range(4))
+            for nth, *row in self._driver.execute(query, (*columns, list(wanted.values()))):
+                ends.setdefault(order[nth - 1], []).append(tuple(row))
+        return ends
 
     def any_names(self) -> bool:
         """Whether any call says which one it repeats."""
@@ -102,9 +141,16 @@ class Settling:
         if links:
             self._connection.exec_driver_sql(sql, list(links))
 
+    def operations(self) -> Chaining:
+        """The operations and retries of these calls."""
+        return Chaining(self._connection, self._plain, ATTEMPT_COLUMNS)
+
     def keep_places(self, keys: Sequence[Key]) -> None:
         """Mark tree places that calls rest on, so that they are not pruned."""
         where = f"trace_id = {self._mark} AND span_id = {self._mark} AND NOT kept"
+        if self._connection.dialect.name == "postgresql":
+            # A collector that holds one waits for this transaction to note news of its trace, so it is marked the next time.
+            where = f"(trace_id, span_id) IN (SELECT trace_id, span_id FROM ancestry WHERE {where} FOR UPDATE SKIP LOCKED)"
         if keys:
             self._connection.exec_driver_sql(f"UPDATE ancestry SET kept = TRUE WHERE {where}", list(keys))
 
@@ -121,6 +167,5 @@ class Settling:
 
     def finish(self) -> None:
         """Take the notes of `ours` off."""
-        pending = table(PendingTraceRow)
         for ids in chunks(self.ours):
-            self._connection.execute(delete(pending).where(pending.c.trace_id.in_(ids)))
+            self._driver.execute(f"DELETE FROM pending_trace WHERE trace_id IN {self._plain.marks(len(ids))}", tuple(ids))

@@ -4,17 +4,21 @@ from collections.abc import Callable, Iterable, Mapping
 from heapq import heappop, heappush
 from typing import NamedTuple
 
+from schemas.operations import DECLARED, SAME_ARGUMENTS, SAME_TOOL
+
 # The default of W: a call that starts later than this after the end of the one before it starts something new.
 WINDOW_NS = 120 * 10**9
 # A call that begins this long before the one before it has ended runs beside it.
 OVERLAP_NS = 50 * 10**6
 
-DECLARED, SAME_ARGUMENTS, SAME_TOOL = "declared", "same_arguments", "same_tool"
 CallId = tuple[bytes, bytes]
 
 
 class Attempt(NamedTuple):
-    """What linking needs to know of a call, and the link that it has so far. `declared` is the emitter's own attempt number."""
+    """What linking and operations need to know of a call, and the link that it has so far.
+
+    `declared` is the emitter's own attempt number.
+    """
 
     trace_id: bytes
     call_id: bytes
@@ -34,6 +38,10 @@ class Attempt(NamedTuple):
     retry_after_ms: int | None
     arguments_hash: int | None
     parent_span_id: bytes | None
+    duration_ns: int | None
+    environment: str
+    client: str
+    retryable: bool | None
 
     @property
     def key(self) -> CallId:
@@ -105,10 +113,15 @@ def link_of(call: Attempt, previous: Attempt | None, named: Attempt | None, neig
     return fresh._replace(link="repeat", strength=evidence)
 
 
+def closes_ns(call: Attempt, window_ns: int = WINDOW_NS) -> int:
+    """Until when another call can have to do with a call: it may wait twice as long as it was told to."""
+    end_ns = call.start_ns if call.end_ns is None else call.end_ns
+    return end_ns + max(window_ns, 2 * (call.retry_after_ms or 0) * 10**6)
+
+
 def too_late(call: Attempt, earlier: Attempt, window_ns: int) -> bool:
     """Whether a call starts too long after the end of an earlier one to have to do with it."""
-    wait_ns = 2 * (earlier.retry_after_ms or 0) * 10**6
-    return call.start_ns - (earlier.end_ns or earlier.start_ns) > max(window_ns, wait_ns)
+    return call.start_ns > closes_ns(earlier, window_ns)
 
 
 def was_refused(call: Attempt) -> bool:
@@ -135,11 +148,11 @@ class Around(NamedTuple):
 
 
 def relink(
-    changed: Iterable[Attempt], around: Callable[[Attempt, Mapping[CallId, Attempt]], Around], window_ns: int = WINDOW_NS
+    news: Iterable[Attempt], around: Callable[[Attempt, Mapping[CallId, Attempt]], Around], window_ns: int = WINDOW_NS
 ) -> dict[CallId, Attempt]:
     """The calls whose link differs from what they have, once some calls have come, changed or gone.
 
-    `changed` are the new and changed calls, and the followers of those that went. `around` looks at all calls; it is given
+    `news` are the new and changed calls, and the followers of those that went. `around` looks at all calls; it is given
     the links found by then, which it must prefer to older ones, and is asked in the order of the calls, so every link rests on final ones.
     """
     heap: list[tuple[tuple[int, int, int, bytes, bytes], Attempt]] = []
@@ -150,7 +163,7 @@ def relink(
             waiting.add(call.key)
             heappush(heap, (call.order, call))
 
-    for call in changed:
+    for call in news:
         push(call)
     updates: dict[CallId, Attempt] = {}
     first = set(waiting)
@@ -158,10 +171,11 @@ def relink(
         _, call = heappop(heap)
         waiting.discard(call.key)
         near = around(call, updates)
-        linked = call.linked(link_of(call, near.previous, near.named, near.neighbour, window_ns))
-        if linked != call:
-            updates[call.key] = linked
-        if linked != call or call.key in first:
+        link = link_of(call, near.previous, near.named, near.neighbour, window_ns)
+        changed = link != (call.link, call.link_strength, call.attempt, call.chain_id)
+        if changed:
+            updates[call.key] = call.linked(link)
+        if changed or call.key in first:
             for follower in near.followers:
                 push(follower)
     return updates

@@ -16,6 +16,8 @@ from schemas.spans import Ancestor, Decoded, Intake, Refusal, ToolSpan
 from schemas.vocabulary import ALIASES, UNKNOWN_SERVICE, lexicon
 
 LARGEST_NS = 2**63 - 1
+# 2262-01-01. Not the largest: what is counted by starts ends later than the last of them.
+LATEST_START_NS = 9_214_646_400 * 10**9
 STATUS_ERROR = 2
 NO_TRACE, NO_SPAN = bytes(16), bytes(8)
 # Which attributes tell where a non-tool span went.
@@ -139,8 +141,8 @@ class Decoder:
         start = span.start_time_unix_nano
         if not start:
             return "start time is 0"
-        if start > LARGEST_NS:
-            return "start time is beyond the year 2262"
+        if start >= LATEST_START_NS:
+            return "start time is beyond the year 2261"
         if start < received_ns - self._retention_ns:
             return f"older than the retention of {self._call_days} days"
         return None
@@ -165,7 +167,7 @@ class Decoder:
             self._name(span.name),
             span.status.code == STATUS_ERROR or bool(error_type),
             self._name(str(error_type)) if error_type else "",
-            http if isinstance(http, int) and 0 < http < 1000 else None,
+            http if type(http) is int and 0 < http < 1000 else None,
             self._name(str(next((attributes[key] for key in PEER_KEYS if attributes.get(key)), ""))),
             None if result is None else stored(masked(result_facts(result, self._options, False))),
         )

@@ -12,6 +12,7 @@ from schemas.spans import ToolSpan
 from schemas.vocabulary import ERROR_WORDS, UNNAMED_TOOL, Hit
 
 JSONRPC_LARGEST = -32000
+MOST_ATTEMPTS = 1_000_000
 
 
 @dataclass(slots=True)
@@ -100,8 +101,15 @@ def whole(value: Any) -> int | None:
     return number if -(2**63) <= number < 2**63 else None
 
 
+def attempt(value: Any) -> int | None:
+    """Which attempt a call says it is; None if that is no number that anyone counts to."""
+    number = whole(value)
+    return number if number is not None and 0 <= number <= MOST_ATTEMPTS else None
+
+
 # Flags and numbers, whatever their type on the wire, by the field that they have in a Reading.
 _TYPED: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("retryable", "result_empty"), boolean),
-    **dict.fromkeys(("result_count", "content_count", "retry_after_ms", "attempt", "http_status", "jsonrpc_code"), whole),
+    **dict.fromkeys(("result_count", "content_count", "retry_after_ms", "http_status", "jsonrpc_code"), whole),
+    "attempt": attempt,
 }

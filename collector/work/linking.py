@@ -1,20 +1,35 @@
 """Where linking looks for the calls around one: in its trace, held in memory, and in its session, by index look-ups."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from collector.core.chains import Around, Attempt, CallId, was_refused
-from collector.settling import Settling
+from collector.settling import LATEST_NS, SessionLine, Settling
 
 Order = tuple[int, int, int, bytes, bytes]
-SessionLine = tuple[str, str, str, int | None]
 LookUp = Callable[[str, str, str, int | None, int, int], list[tuple[Any, ...]]]
 
 # Rows fetched of a line at first: the call itself, the one looked for, and one that shows that no other ties with it.
 FETCHED = 3
 START_NS = Attempt._fields.index("start_ns")
-BEFORE_ALL, LATEST_NS = -1, 2**63 - 1
+BEFORE_ALL = -1
+
+
+class End:
+    """The newest calls of a session that do the same, in order; all that start later than `since` are among them."""
+
+    def __init__(self, attempts: Iterable[Attempt], since: int) -> None:
+        self.attempts = sorted(attempts, key=_order)
+        self.orders = [attempt.order for attempt in self.attempts]
+        self.since = since
+
+    def beside(self, order: Order) -> tuple[Attempt | None, Attempt | None]:
+        """The call before and the one after a place in the order."""
+        at = bisect_left(self.orders, order)
+        after = at + 1 if at < len(self.orders) and self.orders[at] == order else at
+        return (self.attempts[at - 1] if at else None), (self.attempts[after] if after < len(self.attempts) else None)
 
 
 class Trace:
@@ -63,8 +78,7 @@ class Surroundings:
         self._transaction = transaction
         self._known = traces
         self._traces: dict[bytes, Trace] = {}
-        # The newest calls of a session that do the same, and since when they are all of them.
-        self._ends: dict[SessionLine, tuple[list[Attempt], int]] = {}
+        self._ends: dict[SessionLine, End] = {}
         # Few emitters name the call that they repeat: one look-up spares one for each call.
         self._names = transaction.any_names()
 
@@ -73,6 +87,14 @@ class Surroundings:
         says = call.declared is not None or call.retry_of is not None
         told = call.session is not None and (call.arguments_hash is not None or self._names)
         return not says and not told and len(self._known.get(call.trace_id, ())) == 1
+
+    def expect(self, calls: Iterable[Attempt]) -> None:
+        """Look up at once the ends that these calls lie in, each long enough for all of them."""
+        told = [call for call in calls if call.session is not None and call.arguments_hash is not None]
+        lines = Counter((call.session or "", call.tool, call.server, said) for call in told for said in (None, call.arguments_hash))
+        wanted = {line: count + FETCHED for line, count in lines.items()}
+        for line, rows in self._transaction.ends_of_lines(wanted).items():
+            self._ends[line] = _end(rows, wanted[line])
 
     def trace(self, trace_id: bytes) -> Trace:
         """The calls of a trace as they are stored now."""
@@ -122,20 +144,19 @@ class Surroundings:
     def _beside(self, call: Attempt, arguments_hash: int | None) -> tuple[Attempt | None, Attempt | None]:
         """The call before and the one after a call in its session, of one argument hash or of any."""
         line = (call.session or "", call.tool, call.server, arguments_hash)
-        if line not in self._ends:
-            rows = self._transaction.attempts_before(*line, LATEST_NS, FETCHED)
-            # All calls that start later than this are among the rows.
-            since = rows[-1][START_NS] if len(rows) == FETCHED else BEFORE_ALL
-            self._ends[line] = [Attempt(*row) for row in rows], since
         # Most calls are the newest of their session, so its end says all; the rest is looked up.
-        end, since = self._ends[line]
-        order = call.order
-        before = max((one for one in end if one.order < order), key=_order, default=None)
-        if since != BEFORE_ALL and (before is None or before.start_ns <= since):
+        end = self._end(line)
+        before, after = end.beside(call.order)
+        if end.since != BEFORE_ALL and (before is None or before.start_ns <= end.since):
             before = self._nearest(line, call, self._transaction.attempts_before)
-        if call.start_ns > since:
-            return before, min((one for one in end if one.order > order), key=_order, default=None)
-        return before, self._nearest(line, call, self._transaction.attempts_after)
+        if call.start_ns <= end.since:
+            after = self._nearest(line, call, self._transaction.attempts_after)
+        return before, after
+
+    def _end(self, line: SessionLine) -> End:
+        if line not in self._ends:
+            self._ends[line] = _end(self._transaction.attempts_before(*line, LATEST_NS, FETCHED), FETCHED)
+        return self._ends[line]
 
     def _nearest(self, line: SessionLine, call: Attempt, look_up: LookUp) -> Attempt | None:
         """The nearest call on one side: the start alone is no order, so all that tie are fetched."""
@@ -158,6 +179,11 @@ class Surroundings:
         if not found and call.session is not None:
             found = list(_attempts(self._transaction.attempts_named(call.session, call.tool, retry_of)))
         return [one for one in found if one.order < call.order]
+
+
+def _end(rows: Sequence[tuple[Any, ...]], limit: int) -> End:
+    """What the latest so many rows of a line say."""
+    return End(_attempts(rows), min(row[START_NS] for row in rows) if len(rows) == limit else BEFORE_ALL)
 
 
 def _attempts(rows: Iterable[tuple[Any, ...]]) -> Iterator[Attempt]:

@@ -10,11 +10,13 @@ import orjson
 from collector.core.chains import Attempt, relink
 from collector.core.fold import Folded, fold
 from collector.core.histogram import index_of
+from collector.counting import likeness
 from collector.settling import ATTEMPT_COLUMNS, CallTuple, Settling
 from collector.work.linking import Surroundings
+from collector.work.operations import Changes, follow
 from collector.work_store import MINUTE_NS, WorkStore
 from schemas.calls import Call, FailedChild, View
-from schemas.rollups import DAY_NS
+from schemas.rollups import DAY_NS, DIMENSIONS
 from schemas.spans import Ancestor, ToolSpan
 from schemas.vocabulary import lexicon
 
@@ -23,12 +25,13 @@ TRACES_A_STEP = 1000
 BUCKETS_A_STEP = 20
 
 # The fields of a call stand in the order of the columns (a test holds it); the last three are written as text,
-# and after them comes the bucket of the duration.
+# and after them come the bucket of the duration, the minute and the likeness.
 _COLUMNS = Call._fields
 TRACE_ID, CALL_ID, START_NS, SESSION = (_COLUMNS.index(name) for name in ("trace_id", "call_id", "start_ns", "session"))
 _VIEWS = _COLUMNS.index("views")
 # Links are given after the calls are stored: where a call stands says nothing of whether it changed.
 _LINKS = slice(_COLUMNS.index("link"), _COLUMNS.index("chain_id") + 1)
+_COUNTED_BY = itemgetter(*(_COLUMNS.index(name) for name in DIMENSIONS))
 _ATTEMPT = itemgetter(*(_COLUMNS.index(name) for name in ATTEMPT_COLUMNS))
 
 log = logging.getLogger(__name__)
@@ -59,14 +62,18 @@ class Settler:
 
     def settle(self, now_ns: int, limit: int = TRACES_A_STEP) -> int:
         """Settle up to `limit` pending traces. Returns how many were settled or found already settled by another."""
-        versions = self._store.pending_traces(limit)
+        with self._store.step() as store:
+            return self._settle(store, now_ns, limit)
+
+    def _settle(self, store: WorkStore, now_ns: int, limit: int) -> int:
+        versions = store.pending_traces(limit)
         if not versions:
             return 0
         ids = sorted(versions)
-        before = self._store.calls_of(ids)
-        read = self._store.spans_of(ids)
+        before = store.calls_of(ids)
+        read = store.spans_of(ids)
         folded, mistakes = self._folded(read)
-        with self._store.settling(versions) as transaction:
+        with store.settling(versions) as transaction:
             removed: list[CallTuple] = []
             written: list[CallTuple] = []
             traces: dict[bytes, list[CallTuple]] = {}
@@ -82,14 +89,19 @@ class Settler:
                 removed += [row for one, row in old.items() if one in changed]
                 written += [row for one, row in new.items() if one in changed]
                 traces[trace_id] = [new[one] if one in changed else old[one] for one in new]
-            transaction.lock_sessions({row[SESSION] for row in (*removed, *written) if row[SESSION] is not None})
+            touched = {row[TRACE_ID] for row in (*removed, *written)}
+            around = (row for trace_id in touched for row in traces[trace_id])
+            transaction.lock_sessions({row[SESSION] for row in (*removed, *around) if row[SESSION] is not None})
+            if before:
+                removed, traces = _as_linked(transaction, removed, written, traces)
             transaction.remove_calls([(row[TRACE_ID], row[CALL_ID]) for row in removed])
             transaction.insert_calls(written)
-            self._link(transaction, traces, removed, written)
+            starts = self._link(transaction, traces, removed, written)
             transaction.keep_places([(one, span) for one in transaction.ours if one in folded for span in folded[one].kept])
             for trace_id in mistakes.keys() & set(transaction.ours):
                 transaction.note_refusal(mistakes[trace_id], len(read[trace_id][0]), f"trace {trace_id.hex()}", now_ns)
-            transaction.note_buckets({bucket_of(row[START_NS]) for row in (*removed, *written)}, now_ns)
+            starts |= {row[START_NS] for row in (*removed, *written)}
+            transaction.note_buckets({bucket_of(start_ns) for start_ns in starts}, now_ns)
             transaction.finish()
         return len(versions)
 
@@ -107,25 +119,52 @@ class Settler:
 
     def _link(
         self, transaction: Settling, traces: Mapping[bytes, list[CallTuple]], removed: list[CallTuple], written: list[CallTuple]
-    ) -> None:
-        """Link the calls that changed, and those whose link rested on what was there before. `traces`: all calls of the settled ones."""
+    ) -> set[int]:
+        """Link the calls that changed, and those whose link rested on what was there before; then tell their operations.
+
+        `traces` are all calls of the settled ones. Returns the starts of calls whose bucket counts otherwise.
+        """
         attempts = {trace_id: [attempt_of(row) for row in rows] for trace_id, rows in traces.items()}
+        changed = {(row[TRACE_ID], row[CALL_ID]) for row in written}
+        news = [one for calls in attempts.values() for one in calls if (one.trace_id, one.call_id) in changed]
+        old = [attempt_of(row) for row in removed]
         surroundings = Surroundings(transaction, attempts)
         # A call that stands alone is stored as such already.
-        seeds = [call for call in map(attempt_of, written) if not surroundings.alone(call)]
-        for row in removed:
-            seeds += surroundings.around(attempt_of(row), {}).followers
+        seeds = [call for call in news if not surroundings.alone(call)]
+        for call in old:
+            seeds += surroundings.around(call, {}).followers
+        surroundings.expect(seeds)
         links = relink(seeds, surroundings.around)
         transaction.update_links(
             [(one.link, one.link_strength, one.attempt, one.chain_id, one.trace_id, one.call_id) for one in links.values()]
         )
+        starts = follow(transaction.operations(), Changes(news, old, links, attempts))
+        return starts | {one.start_ns for one in links.values()}
 
     def roll_up(self, limit: int = BUCKETS_A_STEP) -> int:
-        """Recompute up to `limit` pending buckets, one transaction each. Returns how many."""
-        buckets = self._store.pending_buckets(limit)
-        for bucket_ns, version in buckets.items():
-            self._store.roll_up(bucket_ns, version)
-        return len(buckets)
+        """Recompute up to `limit` pending buckets, one transaction each. Returns how many; 0 too if another worker is doing it."""
+        done = 0
+        for bucket_ns, version in self._store.pending_buckets(limit).items():
+            if not self._store.roll_up(bucket_ns, version):
+                break
+            done += 1
+        return done
+
+
+def _as_linked(
+    transaction: Settling, removed: list[CallTuple], written: list[CallTuple], traces: Mapping[bytes, list[CallTuple]]
+) -> tuple[list[CallTuple], dict[bytes, list[CallTuple]]]:
+    """The rows that were read, linked as they are now that nobody else links them: another worker may have done so meanwhile."""
+    fresh = {(row[TRACE_ID], row[CALL_ID]) for row in written}
+    stored = [row for rows in traces.values() for row in rows if (row[TRACE_ID], row[CALL_ID]) not in fresh]
+    links = transaction.links_of({row[TRACE_ID] for row in (*removed, *stored)})
+
+    def linked(row: CallTuple) -> CallTuple:
+        now = links.get((row[TRACE_ID], row[CALL_ID]))
+        return row if now is None else (*row[: _LINKS.start], *now, *row[_LINKS.stop :])
+
+    now = {trace: [row if (row[TRACE_ID], row[CALL_ID]) in fresh else linked(row) for row in rows] for trace, rows in traces.items()}
+    return [linked(row) for row in removed], now
 
 
 def _with_those_whose_spans_are_gone(
@@ -151,7 +190,8 @@ def call_row(call: Call) -> CallTuple:
     bucket = None if call.duration_ns is None else index_of(call.duration_ns)
     link = ("new", None, call.declared_attempt or 1, f"{call.trace_id.hex()}-{call.call_id.hex()}")
     texts = (" ".join(call.flags), _json(call.views), _json(call.failed_children))
-    return (*call[: _LINKS.start], *link, *call[_LINKS.stop : -len(texts)], *texts, bucket)
+    like = likeness(*_COUNTED_BY(call), bucket)
+    return (*call[: _LINKS.start], *link, *call[_LINKS.stop : -len(texts)], *texts, bucket, bucket_of(call.start_ns), like)
 
 
 def attempt_of(row: CallTuple) -> Attempt:

@@ -1,0 +1,102 @@
+"""Error budgets of tools that burn too fast."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from collector.core.burn import MOST, PAIRS, Burnt, Operations, Pair, charged, error_limit, judge
+from collector.core.stats import wilson
+from collector.work.counts import NOTHING, Counts, Retried, Tool
+from collector.work.detecting.saying import (
+    Lives,
+    Nearest,
+    Said,
+    behind,
+    evidence_of,
+    first_failure,
+    labels_for,
+    tool_of,
+    up_to,
+)
+from schemas.alerting import CLEAR, HOLD, NO_DATA, TRUE, Finding, Rule
+
+SLO = 0.99
+# The categories that are the tool's doing; the others are the caller's: shown, not charged.
+CHARGED = ("transient", "unclassified")
+
+
+def find(rule: Rule, counts: Counts, lives: Lives) -> Said:
+    """What a burn rate rule says of every tool: the most urgent pair of windows that burns, or how far the alert is from its end."""
+    slo = float(rule.options.get("slo", SLO))
+    own: Mapping[str, float] = rule.options.get("slo_of", {})
+    wanted = tuple(rule.options.get("charged", CHARGED))
+    suspects: set[Tool] = {
+        (server, tool) for server, tool in (tool_of(labels) for name, labels in lives if name == rule.name) if tool is not None
+    }
+    strictest = min(1 - slo, *(1 - level for level in own.values())) if own else 1 - slo
+    for pair in PAIRS:
+        limit = min(pair.rate * strictest, MOST)
+        for tool, sums in counts.retried(pair.short_s).items():
+            # Before it is known what is charged, and of the short window alone: the rest is read of these.
+            if sums.failed_last > limit * sums.operations and rule.watches(*tool):
+                suspects.add(tool)
+    nearest, findings = Nearest(1.0), []
+    for tool in sorted(suspects):
+        labels, level = labels_for(rule, *tool), float(own.get(f"{tool[0]}/{tool[1]}", own.get(tool[1], slo)))
+        alert = lives.get((rule.name, labels))
+        if alert is None and not any(_hot(counts, tool, pair, level, wanted) for pair in PAIRS):
+            continue
+        pairs = [_judged(counts, tool, pair, level, wanted) for pair in PAIRS]
+        burning = [burnt for burnt, _, _ in pairs if burnt.condition == TRUE]
+        for burnt, long, _ in pairs:
+            nearest.see((long.ratio or 0.0) / burnt.limit, labels)
+        if burning:
+            shown = next(one for one in pairs if one[0].condition == TRUE)
+            evidence = _told(*shown, level) | evidence_of(behind(counts, [tool], shown[0].pair.short_s))
+            severity = up_to(shown[0].pair.severity, rule.severity)
+            first = first_failure(counts, [tool], shown[0].pair.long_s) if alert is None else None
+            findings.append(Finding(rule.name, labels, TRUE, severity, "", evidence, first))
+        elif alert is not None:
+            conditions = {burnt.condition for burnt, _, _ in pairs}
+            ended = NO_DATA if NO_DATA in conditions else CLEAR if conditions == {CLEAR} else HOLD
+            findings.append(Finding(rule.name, labels, ended, alert.severity))
+    return nearest.said(findings)
+
+
+def _hot(counts: Counts, tool: Tool, pair: Pair, slo: float, wanted: tuple[str, ...]) -> bool:
+    """Whether the short window of a pair burns."""
+    ratio = _operations(counts, tool, pair.short_s, wanted).ratio
+    return ratio is not None and ratio > error_limit(pair, slo)
+
+
+def _judged(counts: Counts, tool: Tool, pair: Pair, slo: float, wanted: tuple[str, ...]) -> tuple[Burnt, Operations, Operations]:
+    short = _operations(counts, tool, pair.short_s, wanted)
+    # The long window costs more: it is read once the short one burns.
+    if short.ratio is None or judge(pair, slo, short, short).condition == CLEAR:
+        return judge(pair, slo, Operations(0, 0), short), Operations(0, 0), short
+    long = _operations(counts, tool, pair.long_s, wanted)
+    return judge(pair, slo, long, short), long, short
+
+
+def _operations(counts: Counts, tool: Tool, window_s: int, wanted: tuple[str, ...]) -> Operations:
+    sums: Retried = counts.retried(window_s).get(tool, NOTHING)
+    if not sums.failed_last:
+        return Operations(0, sums.operations)
+    uncharged = counts.chosen(window_s, lambda kind: kind.outcome == "failure" and kind.category not in wanted, f"not {' '.join(wanted)}")
+    return Operations(charged(sums.failed_last, uncharged.get(tool, 0), sums.wasted), sums.operations)
+
+
+def _told(burnt: Burnt, long: Operations, short: Operations, slo: float) -> dict[str, Any]:
+    low, high = wilson(long.bad, long.total)
+    return {
+        "bad": long.bad,
+        "operations": long.total,
+        "value": long.ratio,
+        "low": low,
+        "high": high,
+        "threshold": burnt.limit,
+        "window_s": burnt.pair.long_s,
+        "short": {"bad": short.bad, "operations": short.total, "window_s": burnt.pair.short_s},
+        "burn_rate": (long.ratio or 0.0) / (1 - slo),
+        "slo": slo,
+        "budget": burnt.budget,
+    }
