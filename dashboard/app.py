@@ -13,8 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dashboard.assets import load_assets, style_hashes
 from dashboard.filters import FilterError
-from dashboard.pages import call, calls, files, health, overview, tool, tools
-from dashboard.site import Site, as_json, make_templates, page
+from dashboard.openapi import describe
+from dashboard.pages import alerts, call, calls, chains, demo, empties, files, health, overview, retries, styleguide, tool, tools
+from dashboard.site import Demo, Site, as_json, make_templates, page
 from schemas.database import newest_schema
 from schemas.settings import Settings
 
@@ -66,14 +67,20 @@ class SecurityHeaders:
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
 
 
-def create_app(engine: Engine, settings: Settings, clock: Callable[[], int]) -> FastAPI:
-    """The dashboard over an open database. `clock` gives nanoseconds since the epoch. Only reads; never migrates."""
+def create_app(engine: Engine, settings: Settings, clock: Callable[[], int], demo_fleet: Demo | None = None) -> FastAPI:
+    """The dashboard over an open database. `clock` gives nanoseconds since the epoch. Only reads; never migrates.
+
+    `demo_fleet` can be started from the empty state, where it is given.
+    """
     assets = load_assets()
     # The interactive documentation of FastAPI loads scripts from a CDN: off. The description itself stays.
     app = FastAPI(title="toolvitals", docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json")
-    app.state.site = Site(engine, settings, clock, assets, make_templates(assets), newest_schema())
-    for part in (overview, tools, tool, calls, call, health, files):
+    app.state.site = Site(engine, settings, clock, assets, make_templates(assets), newest_schema(), demo_fleet)
+    for part in (overview, alerts, tools, tool, retries, chains, empties, calls, call, health, demo, files):
         app.include_router(part.router)
+    if settings.styleguide:
+        app.include_router(styleguide.router)
+    describe(app)
     app.add_exception_handler(FilterError, _bad_question)
     app.add_exception_handler(StarletteHTTPException, _http_error)
     app.add_exception_handler(SQLAlchemyError, _no_database)

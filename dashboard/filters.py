@@ -3,15 +3,14 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import tzinfo
 from urllib.parse import urlencode
 
-from dashboard.words import SECOND_NS
+from dashboard import moments
+from dashboard.moments import DAY_NS, HOUR_NS, MINUTE_NS
+from dashboard.words import iso
 from schemas.calls import CATEGORIES, CHANNELS, EMPTINESS, OUTCOMES
-
-MINUTE_NS = 60 * SECOND_NS
-HOUR_NS = 60 * MINUTE_NS
-DAY_NS = 24 * HOUR_NS
+from schemas.zones import zone_of
 
 PRESETS: Mapping[str, int] = {
     "30m": 30 * MINUTE_NS,
@@ -30,18 +29,23 @@ LONGEST_NS = 400 * DAY_NS
 # How a dimension that is '' (no environment, no client) is written in a URL: there '' means any.
 NONE = "(none)"
 
-# Filters that rollups can answer, and those that only rows of call can.
-ROLLUP_NAMES = ("environment", "server", "client", "tool", "outcome", "emptiness", "category", "retryable", "channel")
-CALL_NAMES = ("session", "decided_by", "category_decided_by", "error_type", "flag", "trace")
+# Where calls come from, and how they went: what rollups can answer. The last are what only rows of call can.
+PLACE_NAMES = ("environment", "server", "client", "tool")
+KIND_NAMES = ("outcome", "emptiness", "category", "retryable", "channel")
+ROLLUP_NAMES = (*PLACE_NAMES, *KIND_NAMES)
+LENGTH_NAMES = ("min_duration", "max_duration")
+CALL_NAMES = ("session", "decided_by", "category_decided_by", "error_type", "flag", "trace", "fingerprint", *LENGTH_NAMES)
+# Parts of the address that say how the answer is shown, not which calls it is about.
+VIEW_NAMES = ("compare", "zone")
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "outcome": OUTCOMES,
     "emptiness": EMPTINESS,
     "category": CATEGORIES,
     "retryable": ("true", "false", "unknown"),
     "channel": CHANNELS,
+    "compare": ("previous",),
 }
-_UNITS = {"s": SECOND_NS, "m": MINUTE_NS, "h": HOUR_NS, "d": DAY_NS, "w": 7 * DAY_NS}
-_RELATIVE = re.compile(r"-(\d{1,6})([smhdw])")
+_IDS: Mapping[str, tuple[int, str]] = {"trace": (32, "a trace id"), "fingerprint": (12, "the fingerprint of an error")}
 _LONGEST_VALUE = 2048
 
 
@@ -60,6 +64,7 @@ class Filter:
     `from_ns` (inclusive) and `to_ns` (exclusive) lie on whole minutes, a week ago and earlier on quarters of an hour, so that rollups
     and lists of calls count the same calls.
     `preset` is the name of a range that ends now, else `asked_from` and `asked_to` hold the times as they were written.
+    `compare` and `zone` (an IANA name, '' for the team's) say how the answer is shown.
     """
 
     from_ns: int
@@ -82,6 +87,11 @@ class Filter:
     error_type: str | None = None
     flag: str | None = None
     trace: str | None = None
+    fingerprint: str | None = None
+    min_duration: str | None = None
+    max_duration: str | None = None
+    compare: str = ""
+    zone: str = ""
 
     @property
     def span_ns(self) -> int:
@@ -101,9 +111,24 @@ class Filter:
             return {"range": self.preset}
         return {name: value for name, value in (("from", self.asked_from), ("to", self.asked_to)) if value}
 
+    @property
+    def view(self) -> dict[str, str]:
+        """How the answer is shown, as name and value of a URL."""
+        return {name: value for name in VIEW_NAMES if (value := getattr(self, name))}
+
+    @property
+    def live(self) -> bool:
+        """Whether the range moves on with the clock."""
+        return self.preset is not None or self.asked_to in ("", "now")
+
     def but(self, **changes: str | None) -> "Filter":
         """The same question with other filters; None takes one away."""
         return replace(self, **changes)  # type: ignore[arg-type]
+
+    @property
+    def pinned(self) -> "Filter":
+        """The same question about the times of now: it stays the same tomorrow."""
+        return replace(self, preset=None, asked_from=iso(self.from_ns), asked_to=iso(self.to_ns))
 
     @property
     def unfiltered(self) -> "Filter":
@@ -112,14 +137,18 @@ class Filter:
 
     @property
     def shared(self) -> "Filter":
-        """What every page understands and its filter bar shows: time, environment, server, client, tool."""
-        return self.but(**dict.fromkeys((*ROLLUP_NAMES[4:], *CALL_NAMES)))
+        """What every page understands and its filter bar shows: time, place and category."""
+        return self.but(**dict.fromkeys((*KIND_NAMES, *CALL_NAMES)) | {"category": self.category})
+
+    def between(self, from_ns: int, to_ns: int) -> "Filter":
+        """The same question about a part of its time."""
+        return replace(self, from_ns=from_ns, to_ns=to_ns, preset=None, asked_from=iso(from_ns), asked_to=iso(to_ns))
 
     def before(self) -> "Filter":
         """The same question about the period of the same length just before (of long ones, up to a quarter of an hour longer)."""
         start = self.from_ns - self.span_ns
         start -= start % QUARTER_NS if self.span_ns >= COARSE_AFTER_NS else 0
-        return replace(self, from_ns=max(0, start), to_ns=self.from_ns, preset=None)
+        return self.between(max(0, start), self.from_ns)
 
     def last_day(self) -> "Filter":
         """The same question about the last day of the range."""
@@ -131,17 +160,20 @@ class Filter:
 
     def query(self, beside: Mapping[str, str] | None = None) -> str:
         """The query string that `parse` reads as this filter, `beside` (parameters of the page itself) after it."""
-        return urlencode({**self.time, **self.active, **(beside or {})})
+        return urlencode({**self.time, **self.active, **self.view, **(beside or {})})
 
 
-def parse(pairs: Iterable[tuple[str, str]], now_ns: int, *, beside: Iterable[str] = (), calls: bool = False) -> Filter:
+def parse(
+    pairs: Iterable[tuple[str, str]], now_ns: int, *, beside: Iterable[str] = (), calls: bool = False, team_zone: str = "UTC"
+) -> Filter:
     """Read a query string. `beside` names the page's own parameters, `calls` says that the page lists calls, so all filters hold.
 
-    Empty values count as absent, as a form sends them. Raises FilterError with every fault found.
+    Empty values count as absent, as a form sends them. Times without an offset are of the zone that is asked for, else of
+    `team_zone`. Raises FilterError with every fault found.
     """
     problems: list[str] = []
     values: dict[str, str] = {}
-    known = {"from", "to", "range", *ROLLUP_NAMES, *CALL_NAMES}
+    known = {"from", "to", "range", *ROLLUP_NAMES, *CALL_NAMES, *VIEW_NAMES}
     for name, value in pairs:
         if name in beside or not value:
             continue
@@ -155,19 +187,37 @@ def parse(pairs: Iterable[tuple[str, str]], now_ns: int, *, beside: Iterable[str
             problems.append(f"The value of “{name}” is longer than {_LONGEST_VALUE} characters or holds a NUL character.")
         else:
             values[name] = value
-    for name, choices in _CHOICES.items():
-        if name in values and values[name] not in choices:
-            problems.append(f"“{values[name][:80]}” is no {name}. Use one of {', '.join(choices)}.")
-    if "trace" in values and not re.fullmatch(r"[0-9a-f]{32}", values["trace"]):
-        problems.append("“trace” takes a trace id of 32 lower-case hexadecimal digits.")
-    question = _range(values, now_ns, problems)
+    _check(values, problems)
+    zone = _zone(values.get("zone") or team_zone, problems)
+    question = _range(values, now_ns, zone, problems)
     if question is None or problems:
         raise FilterError(problems)
     set_names = (name for name in (*ROLLUP_NAMES, *CALL_NAMES) if name in values)
-    return question.but(**{name: "" if values[name] == NONE else values[name] for name in set_names})
+    filters = {name: "" if values[name] == NONE else values[name] for name in set_names}
+    return question.but(**filters, **{name: values.get(name, "") for name in VIEW_NAMES})
 
 
-def _range(values: Mapping[str, str], now_ns: int, problems: list[str]) -> Filter | None:
+def _check(values: Mapping[str, str], problems: list[str]) -> None:
+    for name, choices in _CHOICES.items():
+        if name in values and values[name] not in choices:
+            problems.append(f"“{values[name][:80]}” is no {name}. Use one of {', '.join(choices)}.")
+    for name, (digits, what) in _IDS.items():
+        if name in values and not re.fullmatch(f"[0-9a-f]{{{digits}}}", values[name]):
+            problems.append(f"“{name}” takes {what} of {digits} lower-case hexadecimal digits.")
+    for name in LENGTH_NAMES:
+        if name in values:
+            moments.length(name, values[name], problems)
+
+
+def _zone(name: str, problems: list[str]) -> tzinfo | None:
+    try:
+        return zone_of(name)
+    except ValueError as error:
+        problems.append(f"{error}.")
+        return None
+
+
+def _range(values: Mapping[str, str], now_ns: int, zone: tzinfo | None, problems: list[str]) -> Filter | None:
     asked_from, asked_to = values.get("from", ""), values.get("to", "")
     if not asked_from and not asked_to:
         preset = values.get("range", DEFAULT_PRESET)
@@ -175,8 +225,10 @@ def _range(values: Mapping[str, str], now_ns: int, problems: list[str]) -> Filte
             problems.append(f"“{preset[:80]}” is no range. Use one of {', '.join(PRESETS)}, or from and to.")
             return None
         return Filter(_start(now_ns - PRESETS[preset], now_ns), _ceil(now_ns), preset=preset)
-    start = _moment("from", asked_from, now_ns, problems) if asked_from else None
-    end = _moment("to", asked_to, now_ns, problems) if asked_to else now_ns
+    if zone is None:
+        return None
+    start = moments.moment("from", asked_from, now_ns, zone, problems) if asked_from else None
+    end = moments.moment("to", asked_to, now_ns, zone, problems) if asked_to else now_ns
     if end is not None and not asked_from:
         start = end - PRESETS[DEFAULT_PRESET]
     if start is None or end is None:
@@ -187,25 +239,6 @@ def _range(values: Mapping[str, str], now_ns: int, problems: list[str]) -> Filte
         problems.append(f"The range is longer than {LONGEST_NS // DAY_NS} days.")
     end += -end % QUARTER_NS if end <= now_ns - COARSE_AFTER_NS else 0
     return Filter(_start(start, now_ns), _ceil(end), asked_from=asked_from, asked_to=asked_to)
-
-
-def _moment(name: str, text: str, now_ns: int, problems: list[str]) -> int | None:
-    if text == "now":
-        return now_ns
-    if match := _RELATIVE.fullmatch(text):
-        return max(0, now_ns - int(match[1]) * _UNITS[match[2]])
-    try:
-        # A plus sign in a URL that nobody encoded arrives as a space. A time without a zone is UTC, as the page shows it.
-        moment = datetime.fromisoformat(re.sub(r" (\d\d:?\d\d)$", r"+\1", text) if "T" in text else text)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        ns = int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()) * SECOND_NS + moment.microsecond * 1000
-    except (ValueError, OverflowError):
-        problems.append(f"“{text[:80]}” is no time for “{name}”. Write 2026-11-30T14:00:00Z, or -90m, -6h, -2d, or now.")
-        return None
-    if not 0 <= ns < 2**63 - DAY_NS:
-        problems.append(f"“{text[:80]}” lies outside of the years that can be stored.")
-        return None
-    return ns
 
 
 def _start(ns: int, now_ns: int) -> int:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Table, column, func, select, table, union_all
+from sqlalchemy import Connection, Table, column, func, select, table, text, union_all
 from sqlmodel import SQLModel
 
-from dashboard.filters import HOUR_NS
+from dashboard.moments import HOUR_NS
 from schemas import tables  # noqa: F401 - declares the tables in the metadata
 
 CALL: Table = SQLModel.metadata.tables["call"]
@@ -17,6 +17,8 @@ PENDING_BUCKET: Table = SQLModel.metadata.tables["pending_bucket"]
 REFUSAL: Table = SQLModel.metadata.tables["refusal"]
 ALEMBIC = table("alembic_version", column("version_num"))
 
+# Rollups have no row numbers on SQLite and are small beside these.
+LARGE_TABLES = ("tool_span", "call", "ancestry")
 COUNTERS = ("received_spans", "tool_spans", "ignored_spans", "refused_spans", "duplicate_spans", "conflicting_spans")
 
 
@@ -78,6 +80,30 @@ class Refused:
     first_ns: int
     last_ns: int
     sample: str
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """What the database holds: bytes on disk, and about how many rows of each large table."""
+
+    size_bytes: int
+    rows: Mapping[str, int]
+
+
+def storage(connection: Connection) -> Storage:
+    """Sizes without counting: SQLite tells pages and row numbers (rows that were removed in between are counted), PostgreSQL estimates."""
+    if connection.dialect.name == "postgresql":
+        size = connection.execute(select(func.pg_database_size(func.current_database()))).scalar_one()
+        classes = table("pg_class", column("relname"), column("reltuples"), column("relkind"))
+        estimates = select(classes.c.relname, classes.c.reltuples).where(classes.c.relname.in_(LARGE_TABLES), classes.c.relkind == "r")
+        return Storage(int(size), {name: max(0, int(rows)) for name, rows in connection.execute(estimates)})
+    pages, a_page = (connection.execute(text(f"PRAGMA {name}")).scalar_one() for name in ("page_count", "page_size"))
+    rows = {}
+    for name in LARGE_TABLES:
+        # One look-up each: SQLite does not see that both are ends of the same tree.
+        first, last = (connection.execute(text(f'SELECT {end}(rowid) FROM "{name}"')).scalar_one() for end in ("min", "max"))
+        rows[name] = 0 if last is None else last - first + 1
+    return Storage(pages * a_page, rows)
 
 
 def schema_version(connection: Connection) -> str | None:

@@ -1,6 +1,6 @@
 """The kinds that calls are drawn as, in one order everywhere: label, colour token, and the filter that lists them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dashboard.tally import Tally
@@ -45,3 +45,8 @@ APART = (
     Kind("deferred", "deferred", {"outcome": "deferred"}),
 )
 ALL = ANSWERED + FAILED + APART
+
+
+def present(drawn: Iterable[Kind], tally: Tally) -> tuple[Kind, ...]:
+    """Those of which there are any."""
+    return tuple(kind for kind in drawn if kind.of(tally))

@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, CompoundSelect, Connection, Engine, Table, func, select, union_all
+from sqlalchemy import ColumnElement, CompoundSelect, Connection, Engine, Table, func, literal, select, union_all
 from sqlmodel import SQLModel
 
-from dashboard.filters import COARSE_AFTER_NS, MINUTE_NS, QUARTER_NS, ROLLUP_NAMES, Filter
-from dashboard.tally import Cell, Tally, tally
+from dashboard.filters import KIND_NAMES, ROLLUP_NAMES, Filter
+from dashboard.tally import Cell, Kinds, Tally, tally
+from dashboard.time_axis import bucket_width
 from schemas import tables  # noqa: F401 - declares the tables in the metadata
 from schemas.histogram import UNKNOWN, Percentiles, percentiles
 from schemas.rollups import DURATION_GRAINS, KINDS, MINUTE_S, WIDTHS_S, Piece, cover, grain_of, widest_in
@@ -21,9 +22,6 @@ SERIES: Table = SQLModel.metadata.tables["series"]
 
 # Most names that a filter offers; others can be typed.
 MOST_NAMES = 200
-# Bars of a chart at most, and the widths that clocks have.
-MOST_BUCKETS = 120
-WIDTHS_NS = tuple(n * MINUTE_NS for n in (1, 2, 5, 15, 30, 60, 120, 360, 720, 1440, 10080))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +47,6 @@ class ToolTally:
     times: Percentiles = UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
-class SeenTool:
-    """A tool without calls in the range, and the start of its last call before it."""
-
-    server: str
-    tool: str
-    last_ns: int
-
-
 @contextmanager
 def snapshot(engine: Engine) -> Iterator[Connection]:
     """A read-only connection whose statements all see the same moment, so that the numbers of a page agree."""
@@ -66,13 +55,6 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
         options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
     with engine.connect() as connection:
         yield connection.execution_options(**options)
-
-
-def bucket_width(question: Filter) -> int:
-    """Width in nanoseconds of the bars of a chart: the smallest that gives at most MOST_BUCKETS."""
-    # Whole minutes at both ends make a range of an hour up to two minutes longer, and a long one begins on a quarter of an hour.
-    length = question.span_ns - (2 * MINUTE_NS if question.span_ns < COARSE_AFTER_NS else QUARTER_NS + MINUTE_NS)
-    return next((width for width in WIDTHS_NS if length <= width * MOST_BUCKETS), WIDTHS_NS[-1])
 
 
 def rows(table: Table, question: Filter, grain: int, widest_s: int, columns: Sequence[str]) -> CompoundSelect[Any]:
@@ -113,10 +95,14 @@ def filtered(question: Filter) -> set[str]:
 def _tallies(
     connection: Connection, question: Filter, keys: Sequence[str], widest_s: int = WIDTHS_S[-1], bar_ns: int = 0
 ) -> dict[tuple[Any, ...], Tally]:
-    """Tallies by dimensions, and with `bar_ns` by the start of a bar of that width before them."""
+    """Tallies by dimensions, and with `bar_ns` by the start of a bar of that width before them.
+
+    What failed is counted against all calls that completed, so filters by how calls went are applied to the sums.
+    """
     grain = grain_of({*keys, *KINDS, *filtered(question)})
+    places = question.but(**dict.fromkeys(KIND_NAMES))
     columns = ("bucket_ns", "calls", "last_ns", "timed", "duration_sum_us", "duration_min_ns", "duration_max_ns")
-    part = rows(ROLLUP, question, grain, widest_s, columns).subquery().c
+    part = rows(ROLLUP, places, grain, widest_s, columns).subquery().c
     by = [part.series_id, *([(part.bucket_ns - part.bucket_ns % bar_ns).label("bar_ns")] if bar_ns else [])]
     # Whole numbers first: to group texts is ten times as slow.
     sums = (
@@ -135,14 +121,16 @@ def _tallies(
     )
     key = [*([sums.bar_ns] if bar_ns else []), *(SERIES.c[name] for name in keys)]
     measures = (sums.calls, sums.timed, sums.sum_us, sums.min_ns, sums.max_ns, sums.last_ns)
-    statement = select(*key, *(SERIES.c[name] for name in KINDS), *measures).where(SERIES.c.id == sums.series_id)
+    statement = select(*key, *(SERIES.c[name] for name in KINDS), *measures, SERIES.c.channel).where(SERIES.c.id == sums.series_id)
     cells: dict[tuple[Any, ...], list[Cell]] = defaultdict(list)
     at = len(key)
-    for row in connection.execute(statement):
+    for row in connection.execute(statement).all():
         # PostgreSQL sums integers to decimals.
-        numbers = (None if value is None else int(value) for value in row[at + 4 :])
-        cells[tuple(row[:at])].append(Cell(*row[at : at + 4], *numbers))
-    return {key: tally(group) for key, group in cells.items()}
+        numbers = (None if value is None else int(value) for value in row[at + 4 : -1])
+        values: tuple[Any, ...] = (*row[at : at + 4], *numbers, row[-1])
+        cells[tuple(row[:at])].append(Cell(*values))
+    kinds = Kinds(**{name: getattr(question, name) for name in KIND_NAMES})
+    return {key: tally(group, kinds) for key, group in cells.items()}
 
 
 def total(connection: Connection, question: Filter) -> Tally:
@@ -154,46 +142,60 @@ def over_time(connection: Connection, question: Filter) -> tuple[Bucket, ...]:
     """The matching calls by time, in buckets of `bucket_width`, in order; buckets without calls are left out."""
     width = bucket_width(question)
     found = _tallies(connection, question, (), widest_in(width), width)
-    return tuple(Bucket(int(key[0]), value) for key, value in sorted(found.items()))
+    return tuple(Bucket(int(key[0]), value) for key, value in sorted(found.items()) if value.calls or value.completed)
+
+
+def wider(buckets: Iterable[Bucket], width: int) -> tuple[Bucket, ...]:
+    """The same calls in buckets of a width that is a multiple of theirs."""
+    sums: dict[int, Tally] = {}
+    for bucket in buckets:
+        start = bucket.bucket_ns - bucket.bucket_ns % width
+        sums[start] = sums.get(start, Tally()) + bucket.tally
+    return tuple(Bucket(start, tally) for start, tally in sums.items())
 
 
 def by_tool(connection: Connection, question: Filter) -> tuple[ToolTally, ...]:
     """The matching calls by server and tool, those with the surest failures first, then by calls and name."""
     found = _tallies(connection, question, ("server", "tool"))
-    tools = (ToolTally(server, tool, value) for (server, tool), value in found.items())
+    tools = (ToolTally(server, tool, value) for (server, tool), value in found.items() if value.calls)
     return tuple(sorted(tools, key=lambda t: (-t.tally.impact, -t.tally.calls, t.server, t.tool)))
+
+
+def by_dimensions(connection: Connection, question: Filter, names: Sequence[str]) -> dict[tuple[Any, ...], Tally]:
+    """The matching calls by some dimensions."""
+    return _tallies(connection, question, names)
+
+
+def by_server(connection: Connection, question: Filter) -> tuple[tuple[str, Tally], ...]:
+    """The matching calls by server, the one that has been silent for longest first."""
+    found = _tallies(connection, question, ("server",))
+    return tuple(sorted(((key[0], value) for key, value in found.items() if value.calls), key=lambda pair: (pair[1].last_ns, pair[0])))
 
 
 def by_client(connection: Connection, question: Filter) -> tuple[tuple[str, Tally], ...]:
     """The matching calls by client, most calls first."""
     found = _tallies(connection, question, ("client",))
-    return tuple(sorted(((key[0], value) for key, value in found.items()), key=lambda pair: (-pair[1].calls, pair[0])))
+    return tuple(sorted(((key[0], value) for key, value in found.items() if value.calls), key=lambda pair: (-pair[1].calls, pair[0])))
 
 
 def durations(connection: Connection, question: Filter, keys: Sequence[str], bar_ns: int = 0) -> dict[tuple[Any, ...], bytes]:
     """Packed histograms (schemas/histogram.py) of the matching calls by dimensions, with `bar_ns` by the start of a bar before them."""
     grain = min(grain_of({*keys, *filtered(question)}), max(DURATION_GRAINS))
     part = rows(DURATION, question, grain, widest_in(bar_ns) if bar_ns else WIDTHS_S[-1], ("bucket_ns", "packed")).subquery().c
-    key = [*([part.bucket_ns - part.bucket_ns % bar_ns] if bar_ns else []), *(SERIES.c[name] for name in keys)]
-    statement = select(part.packed, *key)
-    found: dict[tuple[Any, ...], list[bytes]] = defaultdict(list)
-    for packed, *values in connection.execute(statement.where(SERIES.c.id == part.series_id) if keys else statement):
-        found[tuple(values)].append(packed)
-    return {values: b"".join(parts) for values, parts in found.items()}
+    bar = part.bucket_ns - part.bucket_ns % bar_ns if bar_ns else literal(0)
+    # Names are looked up once a series here: the database would repeat them on each of ten thousand rows.
+    conditions = [SERIES.c[name] == value for name in ROLLUP_NAMES if (value := getattr(question, name)) is not None]
+    named = select(SERIES.c.id, *(SERIES.c[name] for name in keys)).where(SERIES.c.grain == grain, *conditions)
+    keys_of = {row[0]: tuple(row[1:]) for row in connection.execute(named).all()} if keys else {}
+    found: dict[tuple[int, tuple[Any, ...]], list[bytes]] = defaultdict(list)
+    for series_id, packed, bar_ns_at in connection.execute(select(part.series_id, part.packed, bar)).all():
+        found[bar_ns_at, keys_of.get(series_id, ())].append(packed)
+    return {(at, *values) if bar_ns else values: b"".join(parts) for (at, values), parts in found.items()}
 
 
 def percentiles_of(tally: Tally, packed: bytes) -> Percentiles:
     """The percentiles of a tally's calls."""
     return percentiles([packed], tally.duration_min_ns, tally.duration_max_ns)
-
-
-def quiet_tools(connection: Connection, question: Filter, present: Iterable[tuple[str, str]]) -> tuple[SeenTool, ...]:
-    """Tools that called in the day before the range but not in it (`present`), latest first; they read 'no calls', never 0 %."""
-    earlier = question.but(outcome=None, emptiness=None, category=None, retryable=None, channel=None).day_before()
-    here = set(present)
-    found = _tallies(connection, earlier, ("server", "tool"))
-    seen = (SeenTool(server, tool, value.last_ns) for (server, tool), value in found.items() if (server, tool) not in here)
-    return tuple(sorted(seen, key=lambda tool: (-tool.last_ns, tool.server, tool.tool)))
 
 
 def names(connection: Connection, question: Filter) -> dict[str, tuple[str, ...]]:
@@ -205,7 +207,7 @@ def names(connection: Connection, question: Filter) -> dict[str, tuple[str, ...]
         part = rows(ROLLUP, last_day, grain, WIDTHS_S[-1], ("calls",)).subquery().c
         sums = select(part.series_id, func.sum(part.calls).label("calls")).group_by(part.series_id).subquery().c
         statement = select(*(SERIES.c[name] for name in wanted), sums.calls).where(SERIES.c.id == sums.series_id)
-        for row in connection.execute(statement):
+        for row in connection.execute(statement).all():
             for name, value in zip(wanted, row, strict=False):
                 counts[name][value] += int(row[-1])
     return {name: tuple(sorted(sorted(values), key=values.__getitem__, reverse=True)[:MOST_NAMES]) for name, values in counts.items()}

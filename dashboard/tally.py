@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 
 # The 97.5 % point of the normal distribution: intervals are 95 %.
 _Z = 1.959963984540054
+COMPLETED = frozenset({"success", "partial", "failure"})
 ENOUGH = 20
 CERTAIN = 1000
 
@@ -35,7 +36,20 @@ class Ratio:
         n, p = self.whole, self.part / self.whole
         middle = (p + _Z * _Z / (2 * n)) / (1 + _Z * _Z / n)
         half = _Z / (1 + _Z * _Z / n) * math.sqrt(p * (1 - p) / n + _Z * _Z / (4 * n * n))
-        return max(0.0, middle - half), min(1.0, middle + half)
+        # At the ends the bound is the end itself, which floating point misses by a hair.
+        return max(0.0, middle - half) if self.part else 0.0, min(1.0, middle + half) if self.part < n else 1.0
+
+    def beyond_chance(self, before: "Ratio") -> float | None:
+        """How far this ratio lies from an earlier one, if Newcombe's 95 % interval of the difference leaves out 0; else None.
+
+        Fewer than 20 on either side are never enough. Newcombe 1998, method 10: the two Wilson intervals, put together.
+        """
+        now_at, before_at = self.interval, before.interval
+        if not (self.enough and before.enough and now_at and before_at):
+            return None
+        p, q = self.part / self.whole, before.part / before.whole
+        below, above = math.hypot(p - now_at[0], before_at[1] - q), math.hypot(now_at[1] - p, q - before_at[0])
+        return p - q if p - q - below > 0 or p - q + above < 0 else None
 
     @property
     def uncertain(self) -> bool:
@@ -57,17 +71,25 @@ class Cell:
     duration_min_ns: int | None
     duration_max_ns: int
     last_ns: int = 0
+    channel: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Counts of calls. `calls` is the sum of the five outcomes, `success` of data, empty and unknown, `failure` of the categories.
 
+    `completed` calls ended well or badly: the whole of every failure ratio, cancelled and deferred ones are outside. `known` are the
+    successes of which it is known whether they held data: the whole of the empty ratio. Filters by how calls went do not touch these
+    two, so that under category = transient the ratio says how many of all completed calls failed so; they are 0, and the ratio is
+    none, where such a filter leaves no failures or no empties in.
+
     `retryable`, `not_retryable`, `retryable_unknown` split the failures too. `timed` calls have a known duration; `last_ns` is the
     start of the last call, 0 if there is none.
     """
 
     calls: int = 0
+    completed: int = 0
+    known: int = 0
     success: int = 0
     partial: int = 0
     failure: int = 0
@@ -111,11 +133,6 @@ class Tally:
         }
 
     @property
-    def completed(self) -> int:
-        """Calls that ended well or badly: the whole of every failure ratio. Cancelled and deferred ones are outside."""
-        return self.success + self.partial + self.failure
-
-    @property
     def failure_ratio(self) -> Ratio:
         """Failures of completed calls (attempts, not operations)."""
         return Ratio(self.failure, self.completed)
@@ -123,7 +140,7 @@ class Tally:
     @property
     def empty_ratio(self) -> Ratio:
         """Empty of the successes of which it is known."""
-        return Ratio(self.empty, self.empty + self.data)
+        return Ratio(self.empty, self.known)
 
     @property
     def unknown_ratio(self) -> Ratio:
@@ -157,13 +174,53 @@ class Tally:
         return interval[0] * self.completed if interval else 0.0
 
 
-def tally(cells: Iterable[Cell]) -> Tally:
-    """Add up cells. Emptiness is counted over successes, so that data, empty and unknown add up to success."""
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """A filter by how calls went; None is any."""
+
+    outcome: str | None = None
+    emptiness: str | None = None
+    category: str | None = None
+    retryable: str | None = None
+    channel: str | None = None
+
+    def takes(self, cell: Cell) -> bool:
+        """Whether calls are of these kinds."""
+        return (
+            self.outcome in (None, cell.outcome)
+            and self.emptiness in (None, cell.emptiness)
+            and self.category in (None, cell.category)
+            and self.retryable in (None, cell.retryable)
+            and self.channel in (None, cell.channel)
+        )
+
+    @property
+    def failures(self) -> bool:
+        """Whether failures can be among them."""
+        return self.outcome in (None, "failure") and self.emptiness in (None, "")
+
+    @property
+    def empties(self) -> bool:
+        """Whether empty successes can be among them."""
+        return self.outcome in (None, "success") and self.emptiness in (None, "empty") and not (self.category or self.retryable)
+
+
+def tally(cells: Iterable[Cell], kinds: Kinds = Kinds()) -> Tally:
+    """Add up the cells of some kinds; of the others only `completed` and `known` know.
+
+    Emptiness is counted over successes, so that data, empty and unknown add up to success.
+    """
     sums: dict[str, int] = dict.fromkeys(COUNTS, 0)
     sums["duration_max_ns"] = sums["last_ns"] = 0
     shortest: int | None = None
     for cell in cells:
         n = cell.calls
+        if cell.outcome in COMPLETED and kinds.failures:
+            sums["completed"] += n
+        if cell.outcome == "success" and cell.emptiness in ("data", "empty") and kinds.empties:
+            sums["known"] += n
+        if not kinds.takes(cell):
+            continue
         sums["calls"] += n
         if cell.outcome in sums:
             sums[cell.outcome] += n

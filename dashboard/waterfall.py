@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dashboard.call_queries import SpanLine, SpanPage
+from dashboard.trace_queries import SpanLine, SpanPage
 
 _DEEPEST = 8
 _THINNEST = 0.4

@@ -1,9 +1,10 @@
 """How numbers, durations and times are written: short, with their unit, and never more exact than they are."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 # An en dash: there is no number.
 DASH = "\u2013"
+MINUS = "\u2212"
 SECOND_NS = 1_000_000_000
 
 
@@ -20,16 +21,16 @@ def compact(number: float) -> str:
     return f"{number:,.0f}" if number == int(number) or number >= 100 else f"{number:.3g}"
 
 
-def percent(value: float | None) -> str:
+def percent(value: float | None, unit: bool = True) -> str:
     """A share of 0 to 1 as '3.1 %'; a share that is not quite 0 or 1 never reads as 0 or 100; a dash for None."""
     if value is None:
         return DASH
-    shown = value * 100
+    shown, sign = value * 100, " %" if unit else ""
     if 0 < shown < 0.1:
-        return "< 0.1 %"
+        return f"< 0.1{sign}"
     if 99.9 < shown < 100:
-        return "> 99.9 %"
-    return f"{shown:.1f} %" if 0 < shown < 100 else f"{shown:.0f} %"
+        return f"> 99.9{sign}"
+    return f"{shown:.1f}{sign}" if 0 < shown < 100 else f"{shown:.0f}{sign}"
 
 
 def duration(ns: float | None) -> str:
@@ -63,22 +64,43 @@ def ago(then_ns: int | None, now_ns: int) -> str:
 
 def iso(ns: int) -> str:
     """RFC 3339 in UTC, to the second: 2026-11-30T14:03:20Z."""
-    return _utc(ns).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _at(ns, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def iso_exact(ns: int) -> str:
     """RFC 3339 in UTC, to the nanosecond."""
-    return _utc(ns).strftime("%Y-%m-%dT%H:%M:%S") + f".{ns % SECOND_NS:09d}Z"
+    return _at(ns, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{ns % SECOND_NS:09d}Z"
 
 
-def clock_time(ns: int, now_ns: int) -> str:
-    """14:03:20 for today, 'Nov 29 14:03:20' else, with the year if it is another one; UTC."""
-    then, now = _utc(ns), _utc(now_ns)
+def stamp(ns: int, zone: tzinfo) -> str:
+    """A whole time with the name of its zone: 2026-11-30 15:03:20.123 CET."""
+    then = _at(ns, zone)
+    return then.strftime("%Y-%m-%d %H:%M:%S") + f".{ns // 1_000_000 % 1000:03d} {then.tzname()}"
+
+
+def clock_time(ns: int, now_ns: int, zone: tzinfo) -> str:
+    """14:03:20 for today, 'Nov 29 14:03:20' else, with the year if it is another one; of a zone that the page names."""
+    then, now = _at(ns, zone), _at(now_ns, zone)
     if then.date() == now.date():
         return then.strftime("%H:%M:%S")
     return then.strftime("%b %-d %H:%M:%S" if then.year == now.year else "%Y-%m-%d %H:%M:%S")
 
 
-def _utc(ns: int) -> datetime:
-    # Years beyond what datetime knows come from broken clocks: the nearest that can be shown.
-    return datetime.fromtimestamp(min(max(ns // SECOND_NS, 0), 253_402_300_799), UTC)
+def size(count: float) -> str:
+    """Bytes as 812 B, 3.4 MB, 1.2 GB."""
+    for limit, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= limit:
+            return f"{count / limit:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+def points(value: float) -> str:
+    """A difference of two shares in percentage points, with its sign: '+1.2 points'."""
+    shown = abs(value) * 100
+    text = f"{shown:.2f}" if 0 < shown < 0.1 else f"{shown:.1f}"
+    return f"{'+' if value > 0 else MINUS if value < 0 else '±'}{text} points"
+
+
+def _at(ns: int, zone: tzinfo) -> datetime:
+    # Years beyond what datetime knows come from broken clocks: the nearest that can be shown, a day from the edge for any zone.
+    return datetime.fromtimestamp(min(max(ns // SECOND_NS, 0), 253_402_214_400), UTC).astimezone(zone)

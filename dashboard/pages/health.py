@@ -1,6 +1,7 @@
 """The state of toolvitals itself: what came, what was refused, how far the work is; and the probes of an orchestrator."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -8,13 +9,16 @@ from fastapi.responses import Response
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from dashboard import health_queries, queries
-from dashboard.filters import DAY_NS, FilterError
-from dashboard.site import COMMON, Site, TheSite, as_csv, as_json, frame, page, wants_csv
+from dashboard import emitter_queries, filters, health_queries, queries, remedies
+from dashboard.filters import FilterError
+from dashboard.moments import DAY_NS
+from dashboard.site import Site, TheSite, as_csv, as_json, frame, only, page, wants_csv
+from dashboard.tally import Tally
 
 router = APIRouter()
 
 EMITTER_DAYS = 7
+VERSION = version("toolvitals-server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,31 +28,40 @@ class Health:
     status: health_queries.Status
     refusals: tuple[health_queries.Refused, ...]
     emitters: tuple[health_queries.Emitter, ...]
+    understanding: tuple[emitter_queries.Understanding, ...]
+    storage: health_queries.Storage
+    servers: tuple[tuple[str, Tally], ...]
 
     def record(self) -> dict[str, Any]:
         """As JSON."""
-        return {"status": self.status.record(), "refusals": self.refusals, "emitters": self.emitters}
+        return {
+            "version": VERSION,
+            "status": self.status.record(),
+            "refusals": self.refusals,
+            "emitters": self.emitters,
+            "understanding": [one.record() for one in self.understanding],
+            "storage": self.storage,
+            "servers": [{"server": server, "calls": tally.calls, "last_ns": tally.last_ns} for server, tally in self.servers],
+        }
 
 
 def read(site: Site, connection: Connection, now_ns: int) -> Health:
     """Everything on the page, of one snapshot."""
+    days = filters.parse([("range", f"{EMITTER_DAYS}d")], now_ns)
     return Health(
         health_queries.status(connection, now_ns, site.settings.clock_skew_s),
         health_queries.refusals(connection),
         health_queries.emitters(connection, now_ns - EMITTER_DAYS * DAY_NS),
+        emitter_queries.understanding(connection, days, now_ns),
+        health_queries.storage(connection),
+        queries.by_server(connection, days),
     )
-
-
-def _only(request: Request, *names: str) -> None:
-    unknown = sorted(set(request.query_params) - COMMON - set(names))
-    if unknown:
-        raise FilterError([f"There is no filter named “{name[:80]}” on this page." for name in unknown])
 
 
 @router.get("/health", include_in_schema=False)
 def health_page(request: Request, site: TheSite) -> Response:
     """The page."""
-    _only(request)
+    only(request)
     now_ns = site.clock()
     with queries.snapshot(site.engine) as connection:
         around = frame(site, connection, request, None, now_ns)
@@ -59,7 +72,12 @@ def health_page(request: Request, site: TheSite) -> Response:
         "health.html",
         data=data,
         skewed=sum(emitter.skewed_spans for emitter in data.emitters),
+        nameless=sum(emitter.tool_spans for emitter in data.emitters if not emitter.service),
+        looked_at=emitter_queries.LOOKED_AT,
+        remedies=remedies,
+        version=VERSION,
         days=EMITTER_DAYS,
+        days_question=filters.parse([("range", f"{EMITTER_DAYS}d")], now_ns).but(zone=around["zone_asked"]),
         newest_schema=site.newest_schema,
         settings=site.settings,
         **around,
@@ -68,18 +86,23 @@ def health_page(request: Request, site: TheSite) -> Response:
 
 @router.get("/api/v1/health", tags=["read"])
 def health_json(request: Request, site: TheSite) -> Response:
-    """Status, refusals and emitters; with `format=csv` one `table` of them: emitters or refusals."""
-    _only(request, "table")
+    """Status, refusals and emitters; with `format=csv` one `table`: emitters, refusals, servers or understanding."""
+    only(request, "table")
     with queries.snapshot(site.engine) as connection:
         data = read(site, connection, site.clock())
     if not wants_csv(request):
         return as_json(data.record())
-    table = request.query_params.get("table")
-    if table not in ("emitters", "refusals"):
-        raise FilterError(["“table” is emitters or refusals."])
-    kind = health_queries.Emitter if table == "emitters" else health_queries.Refused
-    header = tuple(kind.__dataclass_fields__)
-    return as_csv(table, header, ([getattr(row, name) for name in header] for row in getattr(data, table)))
+    table = request.query_params.get("table") or ""
+    rows = {
+        "emitters": [asdict(row) for row in data.emitters],
+        "refusals": [asdict(row) for row in data.refusals],
+        "understanding": [row.record() for row in data.understanding],
+        "servers": data.record()["servers"],
+    }
+    if table not in rows:
+        raise FilterError([f"“table” is one of {', '.join(rows)}."])
+    header = tuple(rows[table][0]) if rows[table] else ()
+    return as_csv(table, header, (list(row.values()) for row in rows[table]))
 
 
 @router.get("/api/v1/status", tags=["read"])

@@ -8,17 +8,20 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from sqlalchemy import Connection
 
-from dashboard import queries
-from dashboard.filters import Filter, FilterError
+from dashboard import queries, retry_queries, tool_queries
+from dashboard.filters import KIND_NAMES, Filter, FilterError
+from dashboard.retrying import Retries
 from dashboard.site import TheSite, as_csv, as_json, ask, frame, page, wants_csv, whole_number
 from dashboard.tally import Ratio, Tally
 from schemas.histogram import UNKNOWN
+from schemas.rollups import OTHER_TOOLS
 
 router = APIRouter()
 
 # Rows before the rest is folded, and rows a page of the full list.
 FOLDED_AT = 50
 A_PAGE = 200
+OPERATIONS = ("operations", "retries", "operation_success", "retry_success_rate", "amplification")
 
 
 def _share(ratio: Ratio) -> float:
@@ -29,6 +32,11 @@ def _known(ns: int | None) -> int:
     return -1 if ns is None else ns
 
 
+def _mixed(tool: queries.ToolTally) -> tuple[int, int]:
+    """Failures by their largest category."""
+    return max((tool.tally.transient, 4), (tool.tally.validation, 3), (tool.tally.business, 2), (tool.tally.permission, 1))
+
+
 # Sort word -> what it sorts by; all but the names start with the largest.
 SORTS: Mapping[str, Callable[[queries.ToolTally], Any]] = {
     "impact": lambda t: t.tally.impact,
@@ -36,6 +44,8 @@ SORTS: Mapping[str, Callable[[queries.ToolTally], Any]] = {
     "calls": lambda t: t.tally.calls,
     "failure": lambda t: t.tally.failure,
     "rate": lambda t: _share(t.tally.failure_ratio),
+    "answered": lambda t: t.tally.success + t.tally.partial,
+    "mix": _mixed,
     "retryable": lambda t: _share(t.tally.retryable_ratio),
     "empty": lambda t: t.tally.empty,
     "mean": lambda t: t.tally.mean_ns or 0,
@@ -47,32 +57,82 @@ SORTS: Mapping[str, Callable[[queries.ToolTally], Any]] = {
 }
 
 
+RETRY_SORTS: Mapping[str, Callable[[Retries], Ratio]] = {
+    "operations": lambda r: Ratio(r.operations, 1),
+    "recovered": lambda r: r.retry_success_rate,
+    "amplification": lambda r: r.amplification,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The tools in the order asked for; `total` is their sum."""
+    """The tools in the order asked for; `total` is their sum. `before` are tools of the period before, if it is compared with."""
 
     total: Tally
     tools: tuple[queries.ToolTally, ...]
-    quiet: tuple[queries.SeenTool, ...]
+    quiet: tuple[tool_queries.SeenTool, ...]
+    new: frozenset[tool_queries.Tool]
+    before: dict[tool_queries.Tool, Tally]
+    retries: Mapping[tool_queries.Tool, Retries]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The tools as JSON and CSV have them."""
+        return [
+            {"server": tool.server, "tool": tool.tool, **tool.tally.record(), **tool.times.record(), **self._operations(tool)}
+            for tool in self.tools
+        ]
+
+    def _operations(self, tool: queries.ToolTally) -> dict[str, Any]:
+        found = self.retries.get((tool.server, tool.tool), Retries())
+        ratios = {name: getattr(found, name).value for name in ("operation_success", "retry_success_rate", "amplification")}
+        return {"operations": found.operations, "retries": found.retries, **ratios}
+
+    def record(self, question: Filter) -> dict[str, Any]:
+        """As JSON; times in nanoseconds, ratios from 0 to 1 or null."""
+        return {
+            "from_ns": question.from_ns,
+            "to_ns": question.to_ns,
+            "total": self.total.record(),
+            "tools": self.rows,
+            "quiet": self.quiet,
+        }
 
 
-def read(connection: Connection, question: Filter, sort: str, ascending: bool) -> Tools:
+def read(connection: Connection, question: Filter, now_ns: int, sort: str, ascending: bool) -> Tools:
     """Everything on the page, of one snapshot."""
     times = queries.durations(connection, question, ("server", "tool"))
     tools = tuple(
         replace(tool, times=queries.percentiles_of(tool.tally, times.get((tool.server, tool.tool), b"")))
         for tool in queries.by_tool(connection, question)
     )
-    quiet = queries.quiet_tools(connection, question, ((tool.server, tool.tool) for tool in tools))
-    ordered = tuple(sorted(tools, key=SORTS[sort], reverse=not ascending))
-    return Tools(sum((tool.tally for tool in tools), Tally()), ordered, quiet)
+    before = queries.by_tool(connection, question.before()) if question.compare else ()
+    present = [(tool.server, tool.tool) for tool in tools]
+    last = tool_queries.last_before(connection, question)
+    retries: Mapping[tool_queries.Tool, Retries] = {}
+    # An operation has calls of several kinds: under a filter by them nothing is said of operations.
+    if not set(question.active) & set(KIND_NAMES):
+        retries = retry_queries.by_tool(connection, question, now_ns)
+
+    def by(tool: queries.ToolTally) -> Any:
+        retried = RETRY_SORTS.get(sort)
+        return SORTS[sort](tool) if retried is None else _share(retried(retries.get((tool.server, tool.tool), Retries())))
+
+    return Tools(
+        sum((tool.tally for tool in tools), Tally()),
+        tuple(sorted(tools, key=by, reverse=not ascending)),
+        tool_queries.quiet_tools(last, present, question.from_ns),
+        tool_queries.new_tools(last, present),
+        {(tool.server, tool.tool): tool.tally for tool in before},
+        retries,
+    )
 
 
 def _order(request: Request) -> tuple[str, bool]:
     asked = request.query_params.get("sort") or "impact"
     sort, ascending = asked.removeprefix("-"), not asked.startswith("-")
-    if sort not in SORTS:
-        raise FilterError([f"“sort” is one of {', '.join(SORTS)}, turned round by a - before it."])
+    if sort not in SORTS and sort not in RETRY_SORTS:
+        raise FilterError([f"“sort” is one of {', '.join((*SORTS, *RETRY_SORTS))}, turned round by a - before it."])
     # Without a sign each column starts with its interesting end: names from A, numbers from the largest.
     return sort, ascending if sort == "tool" else not ascending
 
@@ -81,15 +141,16 @@ def _order(request: Request) -> tuple[str, bool]:
 def tools_page(request: Request, site: TheSite) -> Response:
     """The page; with `all` the full list, a page at a time."""
     now_ns = site.clock()
-    question = ask(request, now_ns, "sort", "all", "page")
+    question = ask(site, request, now_ns, "sort", "all", "page")
     sort, ascending = _order(request)
     everything = bool(request.query_params.get("all"))
     number = whole_number(request, "page", 1, 100_000)
     with queries.snapshot(site.engine) as connection:
         around = frame(site, connection, request, question, now_ns)
-        data = read(connection, question, sort, ascending)
-    first = (number - 1) * A_PAGE if everything else 0
-    shown = data.tools[first : first + A_PAGE] if everything else data.tools[:FOLDED_AT]
+        data = read(connection, question, now_ns, sort, ascending)
+        first = (number - 1) * A_PAGE if everything else 0
+        shown = data.tools[first : first + A_PAGE] if everything else data.tools[:FOLDED_AT]
+        trends = tool_queries.trends(connection, question, [(tool.server, tool.tool) for tool in shown])
     rest = () if everything else data.tools[FOLDED_AT:]
     return page(
         request,
@@ -106,6 +167,9 @@ def tools_page(request: Request, site: TheSite) -> Response:
         sort=sort,
         ascending=ascending,
         asked_sort=request.query_params.get("sort") or "",
+        keep={"sort": request.query_params.get("sort") or "", "all": "1" if everything else ""},
+        trends=trends,
+        other=OTHER_TOOLS,
         **around,
     )
 
@@ -114,20 +178,12 @@ def tools_page(request: Request, site: TheSite) -> Response:
 def tools_json(request: Request, site: TheSite) -> Response:
     """Counts of outcomes, emptiness and categories a tool, with ratios (null for 0 of 0); `format=csv` for a table."""
     now_ns = site.clock()
-    question = ask(request, now_ns, "sort")
+    question = ask(site, request, now_ns, "sort")
     sort, ascending = _order(request)
+    to_csv = wants_csv(request)
     with queries.snapshot(site.engine) as connection:
-        data = read(connection, question, sort, ascending)
-    rows = [{"server": tool.server, "tool": tool.tool, **tool.tally.record(), **tool.times.record()} for tool in data.tools]
-    if wants_csv(request):
-        header = ["server", "tool", *Tally().record(), *UNKNOWN.record()]
-        return as_csv("tools", header, ([row[name] for name in header] for row in rows))
-    return as_json(
-        {
-            "from_ns": question.from_ns,
-            "to_ns": question.to_ns,
-            "total": data.total.record(),
-            "tools": rows,
-            "quiet": data.quiet,
-        }
-    )
+        data = read(connection, question, now_ns, sort, ascending)
+    if to_csv:
+        header = ["server", "tool", *Tally().record(), *UNKNOWN.record(), *OPERATIONS]
+        return as_csv("tools", header, ([row[name] for name in header] for row in data.rows))
+    return as_json(data.record(question))

@@ -1,184 +1,7 @@
-// Draws the charts of a page and keeps it fresh in place. Every page works without this file: numbers and tables are in the HTML.
+// Starts what a page can do beyond its HTML: charts, live refresh, theme, zone, copying. Numbers and tables need none of it.
 
-const REFRESH_MS = 10_000;
-const PLOTLY = document.querySelector("script[data-plotly]").dataset.plotly;
-const CONFIG = { displayModeBar: false, responsive: true, typesetMath: false, doubleClick: false, showTips: false };
-
-const state = document.getElementById("live-state");
-let updatedAt = Date.now();
-let lost = false;
-
-// Colours: figures name tokens of app.css, Plotly wants the colours that they stand for in the theme of now.
-
-const probe = document.createElement("i");
-probe.hidden = true;
-document.body.append(probe);
-
-function resolved(value) {
-  if (typeof value === "string" && value.startsWith("var(--")) {
-    probe.style.color = value;
-    return getComputedStyle(probe).color;
-  }
-  if (Array.isArray(value)) return value.map(resolved);
-  if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, resolved(inner)]));
-}
-
-// Charts.
-
-const sourceOf = (chart) => chart.querySelector('script[type="application/json"]');
-
-function loadPlotly() {
-  loadPlotly.promise ??= new Promise((done, failed) => {
-    const script = document.createElement("script");
-    script.src = PLOTLY;
-    script.onload = () => done(globalThis.Plotly);
-    script.onerror = failed;
-    document.head.append(script);
-  });
-  return loadPlotly.promise;
-}
-
-async function draw(chart) {
-  const plot = chart.querySelector(".plot");
-  let plotly;
-  try {
-    plotly = await loadPlotly();
-  } catch {
-    plot.classList.add("failed");
-    plot.textContent = "The chart could not be drawn. The table below has its numbers.";
-    return;
-  }
-  const figure = resolved(JSON.parse(sourceOf(chart).textContent));
-  await plotly.react(plot, figure.data, figure.layout, CONFIG);
-  if (!plot.dataset.ready) {
-    plot.on("plotly_click", (event) => openCalls(plot, event.points));
-    plot.on("plotly_relayout", (change) => chooseRange(plot, change));
-  }
-  plot.dataset.ready = "yes";
-}
-
-const drawAll = () => Promise.all([...document.querySelectorAll("figure.chart")].map(draw));
-
-// A click on a bar opens the calls behind it.
-function openCalls(plot, points) {
-  const point = points[points.length - 1];
-  const link = Array.isArray(point.customdata) ? point.customdata[0] : null;
-  if (typeof link === "string" && link.startsWith("/calls?")) {
-    location.assign(link);
-    return;
-  }
-  const meta = plot.layout.meta;
-  const query = point.data.meta?.query;
-  if (!meta || !query) return;
-  const start = Date.parse(point.x.replace(" ", "T").replace(/Z?$/, "Z"));
-  const url = new URL(meta.calls, location.origin);
-  setRange(url, Math.max(start, meta.from_ms), Math.min(start + meta.width_ms, meta.to_ms));
-  for (const [name, value] of new URLSearchParams(query)) url.searchParams.set(name, value);
-  location.assign(url);
-}
-
-// A selection on a time axis becomes the range of the page.
-function chooseRange(plot, change) {
-  const [from, to] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
-  if (from === undefined || to === undefined) return;
-  const minute = 60_000;
-  const ms = (text) => Date.parse(String(text).replace(" ", "T").replace(/Z?$/, "Z"));
-  const url = new URL(location.href);
-  setRange(url, Math.floor(ms(from) / minute) * minute, Math.ceil(ms(to) / minute) * minute);
-  url.searchParams.delete("page");
-  url.searchParams.delete("cursor");
-  location.assign(url);
-}
-
-function setRange(url, fromMs, toMs) {
-  const iso = (ms) => new Date(ms).toISOString().replace(".000Z", "Z");
-  url.searchParams.delete("range");
-  url.searchParams.set("from", iso(fromMs));
-  url.searchParams.set("to", iso(toMs));
-}
-
-// Live refresh: the same page is asked for again, and only what differs is swapped, so scroll and open tables stay.
-
-function swap(now, next) {
-  const open = new Set([...now.querySelectorAll("details[open][data-keep]")].map((details) => details.dataset.keep));
-  const scrolls = [...now.querySelectorAll(".scroll")].map((box) => box.scrollLeft);
-  now.replaceChildren(...document.importNode(next, true).childNodes);
-  for (const details of now.querySelectorAll("details[data-keep]")) details.open = open.has(details.dataset.keep);
-  now.querySelectorAll(".scroll").forEach((box, i) => (box.scrollLeft = scrolls[i] ?? 0));
-}
-
-function swapChart(now, next) {
-  if (sourceOf(now).textContent === sourceOf(next).textContent) return;
-  sourceOf(now).textContent = sourceOf(next).textContent;
-  const [table, fresh] = [now, next].map((chart) => chart.querySelector(".as-table .scroll"));
-  table.replaceChildren(...document.importNode(fresh, true).childNodes);
-  draw(now);
-}
-
-const shape = (page) => [...page.querySelectorAll("main [id]:not(.plot *)")].filter((e) => e.matches("[data-swap], .chart")).map((e) => e.id).join();
-
-async function refresh() {
-  try {
-    const answer = await fetch(location.href, { headers: { "x-toolvitals-refresh": "1" } });
-    if (!answer.ok) throw new Error(`status ${answer.status}`);
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (shape(page) !== shape(document)) {
-      // A section came or went (the first span, the first failure): take the whole content.
-      document.getElementById("content").replaceChildren(...document.importNode(page.getElementById("content"), true).childNodes);
-      document.title = page.title;
-      await drawAll();
-    } else {
-      for (const next of page.querySelectorAll("[data-swap]")) {
-        const now = document.getElementById(next.id);
-        const busy = now?.contains(document.activeElement) || selectionIn(now);
-        if (now && !busy && now.innerHTML !== next.innerHTML) swap(now, next);
-      }
-      for (const next of page.querySelectorAll("figure.chart")) swapChart(document.getElementById(next.id), next);
-    }
-    updatedAt = Date.now();
-    lost = false;
-  } catch {
-    lost = true;
-  }
-  tell();
-}
-
-function selectionIn(element) {
-  const selection = getSelection();
-  return Boolean(element && selection && !selection.isCollapsed && element.contains(selection.anchorNode));
-}
-
-function tell() {
-  const seconds = Math.round((Date.now() - updatedAt) / 1000);
-  const [name, text] = lost
-    ? ["lost", `disconnected, data is ${seconds} s old`]
-    : document.hidden
-      ? ["paused", "paused"]
-      : ["live", seconds < 2 ? "live" : `live · ${seconds} s ago`];
-  state.dataset.state = name;
-  const words = state.querySelector(".live-text");
-  if (words.textContent !== text) words.textContent = text;
-}
-
-function startLive() {
-  if (document.body.dataset.live !== "yes") return;
-  state.hidden = false;
-  // Every second counts would make a screen reader talk without end: only changes of state are announced.
-  state.querySelector(".live-text").removeAttribute("role");
-  let due = Date.now() + REFRESH_MS;
-  let running = false;
-  const tick = async () => {
-    tell();
-    if (document.hidden || running || Date.now() < due) return;
-    running = true;
-    await refresh();
-    running = false;
-    due = Date.now() + REFRESH_MS;
-  };
-  setInterval(tick, 1000);
-  document.addEventListener("visibilitychange", tick);
-}
+import { drawAll } from "./charts.js";
+import { startLive } from "./live.js";
 
 // Theme: auto, light, dark.
 
@@ -205,11 +28,68 @@ function startTheme() {
     show();
     drawAll();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll());
   show();
 }
 
-// Small things: copy a snippet, look at the evidence of a span, leave empty fields out of the address.
+// The browser's own zone, offered beside UTC and the team's.
+
+function offerZone() {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (!zone) return;
+  const select = document.querySelector("select[name=zone]");
+  const there = [...(select?.options ?? [])].find((option) => option.text.split(" ")[0] === zone);
+  if (there) there.text += there.text.includes("(") ? "" : " (this browser)";
+  else select?.append(new Option(`${zone} (this browser)`, zone));
+  // Pages without a filter bar have links instead.
+  const links = document.getElementById("zones");
+  if (links && !links.closest("footer").textContent.includes(zone)) {
+    const link = document.createElement("a");
+    link.href = `?${new URLSearchParams({ zone })}`;
+    link.textContent = `Show ${zone} (this browser)`;
+    links.append(link);
+  }
+}
+
+// What is unfolded stands in the address, so that a reload and a shared link show the same.
+
+function startFolding() {
+  const asked = new Set((new URLSearchParams(location.search).get("open") ?? "").split(",").filter(Boolean));
+  const folds = () => [...document.querySelectorAll("main details[data-keep]")];
+  for (const details of folds()) details.open ||= asked.has(details.dataset.keep);
+  document.addEventListener("toggle", (event) => {
+    if (event.target.matches("main details[data-keep]")) keep("open", folds().filter((one) => one.open).map((one) => one.dataset.keep).join(","));
+  }, true);
+}
+
+function keep(name, value) {
+  const url = new URL(location.href);
+  if (value) url.searchParams.set(name, value);
+  else url.searchParams.delete(name);
+  if (url.href !== location.href) history.replaceState(history.state, "", url);
+}
+
+// The evidence of a span, on demand.
+
+async function showEvidence(link) {
+  const box = document.getElementById("evidence");
+  const answer = await fetch(link.href);
+  const shown = JSON.stringify(await answer.json(), null, 2);
+  // Characters that reorder or hide text are spelled out here as everywhere.
+  box.querySelector("pre").textContent = shown.replace(/[\p{Cf}\u2028\u2029]/gu, (c) => `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}`);
+  const span = new URL(link.href).pathname.split("/").pop();
+  document.getElementById("evidence-span").textContent = span;
+  box.hidden = false;
+  box.scrollIntoView({ block: "nearest" });
+  box.querySelector("pre").focus({ preventScroll: true });
+  keep("span", span);
+}
+
+function startEvidence() {
+  const span = new URLSearchParams(location.search).get("span");
+  const link = [...document.querySelectorAll("a[data-evidence]")].find((one) => span && one.href.endsWith(`/${span}`));
+  if (link) showEvidence(link);
+}
 
 document.addEventListener("click", async (event) => {
   const copy = event.target.closest("button[data-copy]");
@@ -220,29 +100,30 @@ document.addEventListener("click", async (event) => {
   const evidence = event.target.closest("a[data-evidence]");
   if (evidence && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
     event.preventDefault();
-    const box = document.getElementById("evidence");
-    const answer = await fetch(evidence.href);
-    const shown = JSON.stringify(await answer.json(), null, 2);
-    // Characters that reorder or hide text are spelled out here as everywhere.
-    box.querySelector("pre").textContent = shown.replace(/[\p{Cf}\u2028\u2029]/gu, (c) => `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}`);
-    document.getElementById("evidence-span").textContent = evidence.href.split("/").pop();
-    box.hidden = false;
-    box.scrollIntoView({ block: "nearest" });
+    await showEvidence(evidence);
   }
 });
 
-document.querySelector("form.filters")?.addEventListener("submit", (event) => {
-  const form = event.target;
-  for (const field of form.querySelectorAll("input, select")) if (!field.value) field.disabled = true;
-  // Times that were typed beat the preset.
-  if (form.elements.from?.value || form.elements.to?.value) form.elements.range && (form.elements.range.disabled = true);
+// The filter bar: empty fields stay out of the address, and what was typed as times beats the preset.
+
+document.addEventListener("submit", (event) => {
+  const form = event.target.closest("form[method=get]");
+  if (!form) return;
+  const off = [...form.querySelectorAll("input, select")].filter((field) => !field.value);
+  if (form.elements.from?.value || form.elements.to?.value) off.push(...[form.elements.range].filter(Boolean));
+  for (const field of off) field.disabled = true;
+  // The back button shows the page as it was left: with fields that can be used.
+  addEventListener("pageshow", () => off.forEach((field) => (field.disabled = false)), { once: true });
 });
 
-// A choice in the filter bar acts at once; the button stays for what is typed.
-document.querySelector("form.filters")?.addEventListener("change", (event) => {
-  if (event.target.matches("select")) event.target.form.requestSubmit();
+// A choice acts at once; the button stays for what is typed.
+document.addEventListener("change", (event) => {
+  if (event.target.matches("form.filters select, form.filters input[type=checkbox], form.filters input[list]")) event.target.form.requestSubmit();
 });
 
+offerZone();
+startFolding();
+startEvidence();
 startTheme();
 startLive();
 drawAll();
