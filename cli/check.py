@@ -69,13 +69,15 @@ def check(
 
 def findings(settings: Settings, now_s: float) -> Iterator[Finding]:
     """Everything that is looked at, in the order in which one would repair it."""
+    # Opening the database may touch its file, which tells of the clock.
+    clock = _clock(settings, now_s)
     yield _settings()
     if settings.database_url is None:
         yield from _folder(settings.data)
     yield _database(settings)
     for name, purpose in PORTS:
         yield _port(settings, name, purpose)
-    yield _clock(settings, now_s)
+    yield clock
 
 
 def _settings() -> Finding:
@@ -112,7 +114,11 @@ def _database(settings: Settings) -> Finding:
     if settings.database_url is None and not (settings.data / "toolvitals.db").exists():
         return Finding("database", f"{shown} is not there yet; the first start makes it")
     try:
-        has = schema_of(open_database(settings.sqlalchemy_url, busy_timeout_s=2.0))
+        engine = open_database(settings.sqlalchemy_url, busy_timeout_s=2.0)
+        try:
+            has = schema_of(engine)
+        finally:
+            engine.dispose()
     except (SQLAlchemyError, OSError) as error:
         return Finding("database", f"{shown}: {first_line(error)}", "start the database, or correct --database-url or --data")
     if has is None:

@@ -59,11 +59,9 @@ def calls(
         to_ns = None if until is None else moment_ns(until, now_ns)
     except ValueError as error:
         raise fail(str(error)) from None
-    store = WorkStore(opened(load_settings(config, data=data, database_url=database_url)))
-    rows = _calls(store, from_ns, to_ns, tool, server)
     try:
-        with _sink(output) as sink:
-            count = _write(form, map(call_record, rows), sink)
+        with opened(load_settings(config, data=data, database_url=database_url)) as engine, _sink(output) as sink:
+            count = _write(form, map(call_record, _calls(WorkStore(engine), from_ns, to_ns, tool, server)), sink)
     except BrokenPipeError:
         # The reader has seen enough, e.g. `| head`. Nothing is left to flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,8 @@
 """Open the database for a command: brought to the newest schema, or a clear message why not."""
 
 import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +25,8 @@ def unwritable(folder: Path) -> str | None:
     return None
 
 
-def opened(settings: Settings) -> "Engine":
+@contextmanager
+def opened(settings: Settings) -> Iterator["Engine"]:
     """The database of these settings, at the newest schema. Ends the program with a clear message if it cannot be had."""
     # Imported here: SQLAlchemy and Alembic take longer to load than `--help` takes to read.
     from sqlalchemy.exc import SQLAlchemyError
@@ -32,14 +35,16 @@ def opened(settings: Settings) -> "Engine":
 
     if settings.database_url is None and (reason := unwritable(settings.data)):
         raise fail(f"data folder {settings.data}: {reason}", "choose another with --data or TOOLVITALS_DATA")
-    try:
-        engine = open_database(settings.sqlalchemy_url)
-        migrate(engine)
-    except NewerSchema as error:
-        raise fail(str(error)) from None
-    except (SQLAlchemyError, OSError) as error:
-        raise fail(f"the database cannot be opened: {first_line(error)}", "`toolvitals check` says more") from None
-    return engine
+    with ExitStack() as ending:
+        try:
+            engine = open_database(settings.sqlalchemy_url)
+            ending.callback(engine.dispose)
+            migrate(engine)
+        except NewerSchema as error:
+            raise fail(str(error)) from None
+        except (SQLAlchemyError, OSError) as error:
+            raise fail(f"the database cannot be opened: {first_line(error)}", "`toolvitals check` says more") from None
+        yield engine
 
 
 def first_line(error: Exception) -> str:

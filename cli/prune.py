@@ -14,6 +14,7 @@ from cli.options import load_settings
 
 if TYPE_CHECKING:
     from collector.pruning import Old
+    from collector.work.retention import Retention
 
 
 def prune(
@@ -33,12 +34,15 @@ def prune(
     from collector.work_store import WorkStore
 
     settings = load_settings(config, data=data, database_url=database_url)
-    engine = opened(settings)
-    retention = Retention(WorkStore(engine), PruneStore(engine), settings, time.monotonic, spare_pages=0)
-    now_ns = time.time_ns()
-    _show(retention.old(now_ns))
-    if dry_run:
-        return
+    with opened(settings) as engine:
+        retention = Retention(WorkStore(engine), PruneStore(engine), settings, time.monotonic, spare_pages=0)
+        now_ns = time.time_ns()
+        _show(retention.old(now_ns))
+        if not dry_run:
+            _prune(retention, now_ns)
+
+
+def _prune(retention: "Retention", now_ns: int) -> None:
     removed = pages = 0
     try:
         while (done := retention.step(now_ns)) is not None:

@@ -9,40 +9,41 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from cli import options
 from cli.opening import opened
-from cli.options import fail, load_settings
+from cli.options import load_settings
 
 if TYPE_CHECKING:
     from collector.work.settle import Settler
+    from collector.work_store import WorkStore
 
 # Traces at a time: live spans never wait behind more of them than this.
 CHUNK = 2000
 
-After = Annotated[
-    str | None,
-    typer.Option("--after", help="Go on after this trace id, as an interrupted run says when it ends.", show_default=False),
-]
+FromStart = Annotated[bool, typer.Option("--from-start", help="Begin anew, also where an earlier run did not come to its end.")]
 
 
 def rebuild(
-    after: After = None,
+    from_start: FromStart = False,
     config: options.Config = None,
     data: options.Data = None,
     database_url: options.DatabaseUrl = None,
 ) -> None:
-    """Derive calls and rollups again from the stored tool spans. `up` may be running; Ctrl-C loses nothing.
+    """Derive calls and rollups again from the stored tool spans. `up` may be running; Ctrl-C loses nothing: the next run goes on.
 
     Example: toolvitals rebuild --data ./data
     """
     from collector.work.settle import Settler
     from collector.work_store import WorkStore
 
-    try:
-        position = None if after is None else bytes.fromhex(after)
-    except ValueError:
-        raise fail(f"--after {after}: a trace id is written in hexadecimal") from None
     settings = load_settings(config, data=data, database_url=database_url)
-    store = WorkStore(opened(settings))
-    settler = Settler(store, settings)
+    with opened(settings) as engine:
+        store = WorkStore(engine)
+        _rebuild(store, Settler(store, settings), from_start)
+
+
+def _rebuild(store: "WorkStore", settler: "Settler", from_start: bool) -> None:
+    position = None if from_start else store.rebuilt_to()
+    if position is not None:
+        typer.echo("goes on where an earlier run was stopped; --from-start begins anew", err=True)
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     done = 0
@@ -55,14 +56,15 @@ def rebuild(
                     break
                 _settle(settler, count)
                 position, done = last, done + count
+                store.note_rebuilt(position)
                 # Trace ids are random: how far one lies in their range is how much is done.
                 progress.update(task, completed=int.from_bytes(position[:8]) / 2**64, description=f"{done} traces")
+            store.note_rebuilt(None)
             progress.update(task, completed=1.0, description="rollups")
             while settler.roll_up():
                 pass
         except KeyboardInterrupt:
-            where = f" --after {position.hex()}" if position else ""
-            typer.echo(f"stopped after {done} traces; go on with: toolvitals rebuild{where}", err=True)
+            typer.echo(f"stopped after {done} traces; run it again to go on", err=True)
             raise typer.Exit(130) from None
     typer.echo(f"{done} traces rebuilt")
 

@@ -1,5 +1,7 @@
 """`toolvitals collect`, `work`, `dashboard`: one process each, for running the three apart."""
 
+import signal
+import sys
 import time
 
 import typer
@@ -38,9 +40,9 @@ def collect(
         log_level=log_level,
     )
     start_logging(settings, "collector")
-    engine = opened(settings)
-    stop_with_parent()
-    run_collector(settings, engine)
+    with opened(settings) as engine:
+        stop_with_parent()
+        run_collector(settings, engine)
 
 
 def work(
@@ -53,13 +55,15 @@ def work(
 
     Example: toolvitals work --data /var/lib/toolvitals
     """
+    from cli.rules import book_of, channels_of
     from collector.work.loop import run_worker
 
     settings = load_settings(config, data=data, database_url=database_url, log_level=log_level)
     start_logging(settings, "worker")
-    engine = opened(settings)
-    stop_with_parent()
-    run_worker(settings, engine)
+    book, channels = book_of(settings.rules), channels_of(settings.rules)
+    with opened(settings) as engine:
+        stop_with_parent()
+        run_worker(settings, engine, book, channels, settings.site)
 
 
 def dashboard(
@@ -76,22 +80,25 @@ def dashboard(
     """
     import uvicorn
 
+    from cli.demo.starting import offered_fleet
     from dashboard.app import create_app
 
     settings = load_settings(config, data=data, database_url=database_url, host=host, port=port, log_level=log_level)
     start_logging(settings, "dashboard")
-    engine = opened(settings)
-    stop_with_parent()
-    uvicorn.run(
-        create_app(engine, settings, time.time_ns),
-        host=settings.host,
-        port=settings.port,
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        # Browsers hold connections open; a stop does not wait for them to look away.
-        timeout_graceful_shutdown=3,
-    )
+    with opened(settings) as engine:
+        stop_with_parent()
+        # Once uvicorn has stopped, it sends itself the signal again: that ends the program as usual, with its connections closed.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+        uvicorn.run(
+            create_app(engine, settings, time.time_ns, offered_fleet(settings)),
+            host=settings.host,
+            port=settings.port,
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            # Browsers hold connections open; a stop does not wait for them to look away.
+            timeout_graceful_shutdown=3,
+        )
 
 
 def register(app: typer.Typer) -> None:

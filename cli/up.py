@@ -14,6 +14,9 @@ from cli.ports import PORTS, option, settled, url, why_not
 from cli.supervise import Part, Supervisor
 from schemas.settings import Settings
 
+# Tells the dashboard below `up` that it may offer to start the demo fleet: elsewhere nobody watches over one.
+OFFERS_DEMO = "TOOLVITALS_OFFERS_DEMO"
+
 
 def up(
     config: options.Config = None,
@@ -46,12 +49,13 @@ def run_all(settings: Settings, more: tuple[Part, ...] = (), title: str = "toolv
     """Run the three parts, and more if given (these stop first), until a signal says stop. All is well if it returns."""
     check_ports(settings)
     settings = settled(settings)
-    # Once, before three processes would do it at the same time.
-    opened(settings).dispose()
+    # Before three processes find out that it cannot be had.
+    with opened(settings):
+        pass
     console = Console(stderr=True, highlight=False)
     Supervisor(
         parts=(*more, *parts_of(settings)),
-        environment=environment_of(settings),
+        environment={**environment_of(settings), **({} if more else {OFFERS_DEMO: "1"})},
         say=lambda line: console.print(f"toolvitals: {line}", markup=False),
         on_ready=lambda: Console(highlight=False, soft_wrap=True).print(welcome(settings, title)),
     ).run()
