@@ -12,10 +12,10 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 PINS := constraints.txt pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help install run demo test lint fix bench pins clean
+.PHONY: help install run demo test lint fix bench screenshots pins clean
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 install: $(RUN_STAMP) ## Make .venv with the pinned dependencies
 
@@ -38,8 +38,11 @@ fix: $(DEV_STAMP) ## Repair what the linter can, and format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(DEV_STAMP) ## Measure on this machine how many spans a second are accepted and settled
-	$(BIN)/python bench/ingest.py $(ARGS)
+bench: $(DEV_STAMP) ## Measure this machine: ingest, settling and every page; writes docs/performance.json (half an hour)
+	$(BIN)/python -m bench.report $(ARGS)
+
+screenshots: $(DEV_STAMP) ## Run the demo for five minutes and put pictures of every page into screenshots/
+	$(BIN)/python -m tests.browser.screenshots screenshots $(ARGS)
 
 pins: ## Write constraints.txt anew from what resolves today
 	sh .ci/pins

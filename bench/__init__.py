@@ -1,0 +1,1 @@
+"""Measurements that anyone can run: make bench."""
