@@ -1,16 +1,18 @@
-"""What all tests share: a fresh migrated database, copied from one that is migrated once."""
+"""What all tests share: a fresh migrated database on either engine, copied from one that is migrated once."""
 
 import itertools
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from sqlalchemy import Engine
 
-from schemas.database import migrate, open_database
-from tests.database import Database, NewDatabase
+from schemas.database import migrate
+from tests.database import Database, NewDatabase, engine_of
+from tests.postgres import Cluster, running
 
 # Two cores, shared: no deadline tells anything of the code. More examples by --hypothesis-profile=thorough.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -18,27 +20,69 @@ settings.register_profile("thorough", settings.get_profile("default"), max_examp
 settings.load_profile("default")
 
 
-@pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty SQLite file of the newest schema."""
-    path = tmp_path_factory.mktemp("migrated") / "empty.db"
-    engine = open_database(f"sqlite:///{path}")
+def migrated(url: str) -> None:
+    """Bring a database to the newest schema."""
+    engine = engine_of(url)
     migrate(engine)
     engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """A PostgreSQL server of the tests' own; skips where there is none."""
+    with running() as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def template(cluster: Cluster) -> str:
+    """The name of an empty PostgreSQL database of the newest schema."""
+    name = cluster.create()
+    migrated(cluster.url(name))
+    return name
+
+
+@pytest.fixture(scope="session")
+def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty SQLite file of the newest schema."""
+    path = tmp_path_factory.mktemp("migrated") / "empty.db"
+    migrated(f"sqlite:///{path}")
     assert not os.path.exists(f"{path}-wal")
     return path
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], str]]:
+    """Makes empty databases of the newest schema; gives their URLs. Every test that needs one runs on both engines."""
+    if request.param == "sqlite":
+        file, numbers = request.getfixturevalue("empty_file"), itertools.count()
+        yield lambda: f"sqlite:///{shutil.copy(file, tmp_path / f'{next(numbers)}.db')}"
+        return
+    cluster, template = request.getfixturevalue("cluster"), request.getfixturevalue("template")
+    made: list[str] = []
+
+    def new() -> str:
+        made.append(cluster.create(template))
+        return cluster.url(made[-1])
+
+    yield new
+    for name in made:
+        cluster.drop(name)
+
+
 @pytest.fixture
-def new_database(migrated: Path, tmp_path: Path) -> Iterator[NewDatabase]:
-    """Makes databases, each with its own file and settings."""
-    numbers = itertools.count()
+def url(new_url: Callable[[], str]) -> str:
+    """The URL of a fresh database."""
+    return new_url()
+
+
+@pytest.fixture
+def new_database(new_url: Callable[[], str]) -> Iterator[NewDatabase]:
+    """Makes databases, each with its own settings."""
     made: list[Database] = []
 
     def new(**given: object) -> Database:
-        path = tmp_path / f"{next(numbers)}.db"
-        shutil.copy(migrated, path)
-        made.append(Database(path, **given))
+        made.append(Database(new_url(), **given))
         return made[-1]
 
     yield new
@@ -50,3 +94,11 @@ def new_database(migrated: Path, tmp_path: Path) -> Iterator[NewDatabase]:
 def database(new_database: NewDatabase) -> Database:
     """A fresh database under the default settings."""
     return new_database()
+
+
+@pytest.fixture
+def engine(url: str) -> Iterator[Engine]:
+    """A fresh database alone."""
+    engine = engine_of(url)
+    yield engine
+    engine.dispose()

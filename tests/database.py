@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
+import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from sqlalchemy import Engine, delete, event, text
@@ -22,8 +22,10 @@ from schemas.spans import Decoded
 from tests.spans import HASH_KEY, NOW_NS, request
 
 # All measures of all calls at every width and grain, from the calls alone; `counts` is the histogram as text.
+JOINED = {"sqlite": "group_concat(duration_idx)", "postgresql": "string_agg(CAST(duration_idx AS TEXT), ',')"}
 ROLLUP_IS = """
-    WITH width(width_s) AS (VALUES (60), (900), (7200), (86400)), grain(grain) AS (VALUES (0), (1), (2)),
+    WITH width(width_s, width_ns) AS (VALUES (60, 60000000000), (900, 900000000000), (7200, 7200000000000), (86400, 86400000000000)),
+    grain(grain) AS (VALUES (0), (1), (2)),
     named AS MATERIALIZED (
         SELECT *, start_ns - start_ns % 86400000000000 AS day_ns,
                (server, tool) IN (SELECT server, tool FROM call WHERE outcome IN ('success', 'partial')) AS known
@@ -35,9 +37,9 @@ ROLLUP_IS = """
     ),
     folded AS MATERIALIZED (
         SELECT named.*, CASE WHEN known OR place <= :names THEN tool ELSE '(other)' END AS shown
-        FROM placed CROSS JOIN named USING (day_ns, server, tool)
+        FROM placed JOIN named USING (day_ns, server, tool)
     )
-    SELECT grain, width_s, start_ns - start_ns % (width_s * 1000000000) AS bucket_ns, environment,
+    SELECT grain, width_s, start_ns - start_ns % width_ns AS bucket_ns, environment,
            CASE WHEN grain < 2 THEN server ELSE '' END AS server, CASE WHEN grain < 1 THEN client ELSE '' END AS client,
            CASE WHEN grain < 2 THEN shown ELSE '' END AS tool, outcome,
            coalesce(emptiness, '') AS emptiness, coalesce(category, '') AS category,
@@ -46,24 +48,31 @@ ROLLUP_IS = """
            CASE WHEN grain < 1 THEN coalesce(channel, '') ELSE '' END AS channel, count(*) AS calls, max(start_ns) AS last_ns,
            count(duration_ns) AS timed, coalesce(sum(duration_ns / 1000), 0) AS duration_sum_us,
            min(duration_ns) AS duration_min_ns, coalesce(max(duration_ns), 0) AS duration_max_ns,
-           CASE WHEN grain < 2 THEN group_concat(duration_idx) END AS counts
-    FROM folded JOIN width JOIN grain GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
+           CASE WHEN grain < 2 THEN {joined} END AS counts
+    FROM folded CROSS JOIN width CROSS JOIN grain GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 """
 ROLLUP = """
     SELECT grain, width_s, bucket_ns, environment, server, client, tool, outcome, emptiness, category, retryable, channel,
            calls, last_ns, timed, duration_sum_us, duration_min_ns, duration_max_ns, packed AS counts
-    FROM (SELECT id AS series_id, * FROM series) JOIN rollup USING (series_id, grain)
+    FROM (SELECT id AS series_id, * FROM series) AS named JOIN rollup USING (series_id, grain)
     LEFT JOIN duration USING (grain, width_s, bucket_ns, series_id)
 """
 
 
-class Database:
-    """A migrated SQLite file whose argument hashes have a fixed key; `use` changes the settings as a restart would."""
+def engine_of(url: str) -> Engine:
+    """An open database, as fast as it can be: no test pulls the plug."""
+    engine = open_database(Settings(database_url=url).sqlalchemy_url)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA synchronous = OFF"))
+    return engine
 
-    def __init__(self, path: Path, *, names_a_day: int = NAMES_A_DAY, **settings: Any) -> None:
-        self.engine: Engine = open_database(f"sqlite:///{path}")
-        # No test pulls the plug.
-        event.listen(self.engine, "connect", lambda connection, _: connection.execute("PRAGMA synchronous = OFF"))
+
+class Database:
+    """A migrated database whose argument hashes have a fixed key; `use` changes the settings as a restart would."""
+
+    def __init__(self, url: str, *, names_a_day: int = NAMES_A_DAY, **settings: Any) -> None:
+        self.url = url
+        self.engine = engine_of(url)
         with self.engine.begin() as connection:
             connection.execute(text("INSERT INTO meta VALUES ('hash_key', :key) ON CONFLICT (name) DO NOTHING"), {"key": HASH_KEY.hex()})
         self.store = Store(self.engine)
@@ -123,12 +132,13 @@ class Database:
 
     def rollup(self) -> list[dict[str, Any]]:
         """All rollup rows in order, with their dimensions and their histogram as counts by bucket."""
-        rows = self.rows(f"SELECT * FROM ({ROLLUP}) ORDER BY {KEYS}")
+        rows = self.rows(f"SELECT * FROM ({ROLLUP}) AS found ORDER BY {KEYS}")
         return [row | {"counts": histogram.unpack([row["counts"] or b""])} for row in rows]
 
     def rollup_as_it_must_be(self) -> list[dict[str, Any]]:
         """What a GROUP BY over all calls says."""
-        rows = self.rows(f"SELECT * FROM ({ROLLUP_IS}) ORDER BY {KEYS}", names=self.names_a_day)
+        query = ROLLUP_IS.format(joined=JOINED[self.engine.dialect.name])
+        rows = self.rows(f"SELECT * FROM ({query}) AS found ORDER BY {KEYS}", names=self.names_a_day)
         return [row | {"counts": Counter(map(int, (row["counts"] or "").split(",") if row["counts"] else ()))} for row in rows]
 
     def counters(self) -> dict[str, int]:
@@ -143,9 +153,13 @@ class Database:
                     connection.execute(delete(table))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the connections."""
         self.engine.dispose()
 
+
+# For tests of what only one engine has, such as pragmas and the size of a file.
+on_sqlite = pytest.mark.parametrize("new_url", ["sqlite"], indirect=True)
+on_postgresql = pytest.mark.parametrize("new_url", ["postgresql"], indirect=True)
 
 KEYS = "grain, width_s, bucket_ns, environment, server, client, tool, outcome, emptiness, category, retryable, channel"
 NewDatabase = Callable[..., Database]

@@ -9,12 +9,15 @@ from pathlib import Path
 import click
 import pytest
 import typer
-import yaml
 
 from cli.main import app
 from collector.core import classify
+from dashboard import chain_queries
+from dashboard.retry_metrics import METRICS, Metric, record
+from dashboard.retrying import Retries
 from schemas.calls import CATEGORIES, CHANNELS, EMPTINESS, OUTCOMES
 from schemas.export import RECORD_KEYS
+from schemas.operations import STATES, STRENGTHS
 from schemas.settings import Settings
 from schemas.tables import SQLModel
 from schemas.vocabulary import ALIASES, CATEGORY_WORDS, RISKY_RULES
@@ -23,6 +26,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 SPANS = (ROOT / "docs" / "spans.md").read_text()
 INTERFACES = (ROOT / "docs" / "interfaces.md").read_text()
+METRICS_PAGE = (ROOT / "docs" / "metrics.md").read_text()
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
 DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 
@@ -86,6 +90,28 @@ def test_table_is_documented(table: str) -> None:
     assert f"| `{table}` |" in INTERFACES
 
 
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.key)
+def test_metric_is_documented_as_it_is_defined(metric: Metric) -> None:
+    row = " | ".join((metric.id, f"`{metric.key}`", metric.name, metric.formula, metric.unit, metric.says))
+    assert f"| {row} |" in METRICS_PAGE
+
+
+def test_no_other_metric_is_documented() -> None:
+    documented = re.findall(r"^\| (?:R\d+)? \| `(\w+)` \|", METRICS_PAGE, re.MULTILINE)
+    assert documented == [metric.key for metric in METRICS]
+    assert set(documented) <= set(record(Retries()))
+
+
+@pytest.mark.parametrize("word", [*STATES, *STRENGTHS])
+def test_word_of_operations_is_explained(word: str) -> None:
+    assert f"`{word}`" in METRICS_PAGE
+
+
+@pytest.mark.parametrize("key", [*record(Retries()), *chain_queries.RECORD_KEYS])
+def test_key_of_retries_is_documented(key: str) -> None:
+    assert f"`{key}`" in INTERFACES + METRICS_PAGE
+
+
 @pytest.mark.parametrize("key", RECORD_KEYS)
 def test_exported_key_is_documented(key: str) -> None:
     assert f"| `{key}` |" in INTERFACES
@@ -124,21 +150,3 @@ def test_word_is_explained(word: str) -> None:
 def test_links_between_documents_lead_somewhere(document: Path) -> None:
     links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", document.read_text())
     assert [link for link in links if not (document.parent / link).exists()] == []
-
-
-def test_composition_runs_commands_that_exist() -> None:
-    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-    for service in services.values():
-        words = service["command"]
-        assert f"toolvitals {words[0]}" in COMMANDS
-        known = {option for parameter in COMMANDS[f"toolvitals {words[0]}"].params for option in parameter.opts}
-        assert {word.split("=")[0] for word in words if word.startswith("--")} <= known
-        variables = {name.removeprefix("TOOLVITALS_").lower() for name in service.get("environment", {})}
-        assert variables <= set(Settings.model_fields)
-
-
-def test_image_starts_a_command_that_exists() -> None:
-    dockerfile = (ROOT / "Dockerfile").read_text()
-    assert 'ENTRYPOINT ["toolvitals"]' in dockerfile
-    [command] = re.findall(r'^CMD \["(\w+)"', dockerfile, re.MULTILINE)
-    assert f"toolvitals {command}" in COMMANDS

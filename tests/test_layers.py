@@ -15,7 +15,7 @@ SOURCES = sorted(path for package in OURS for path in (ROOT / package).rglob("*.
 ALL_FILES = SOURCES + sorted((ROOT / "tests").rglob("*.py"))
 
 # Modules that say what things are, and nothing else.
-PURE_SCHEMAS = ("schemas.vocabulary", "schemas.spans", "schemas.calls", "schemas.alerting")
+PURE_SCHEMAS = ("schemas.vocabulary", "schemas.spans", "schemas.calls", "schemas.operations", "schemas.alerting")
 # A core without clock, network, database and randomness cannot even name them.
 NOT_IN_CORE = {
     "asyncio",

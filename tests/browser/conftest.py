@@ -10,13 +10,14 @@ from urllib.parse import urlsplit
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Response, expect, sync_playwright
 from sqlalchemy import Engine
 
 from dashboard.app import create_app
 from schemas.database import migrate, open_database
 from schemas.settings import Settings
 from tests import seeds
+from tests.browser.seeding import seeded  # noqa: F401 - a fixture
 
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = (
@@ -46,15 +47,22 @@ class Clock:
 
 @dataclass
 class Watched:
-    """A browser page, and what went wrong on it: console errors, exceptions, dialogs, requests to other hosts."""
+    """A browser page, what went wrong on it (console errors, exceptions, dialogs, requests to other hosts), and what it fetched."""
 
     page: Page
     wrong: list[str] = field(default_factory=list)
+    fetched: list[Response] = field(default_factory=list)
 
     def visit(self, url: str) -> None:
         """Open a page and wait until its charts are drawn."""
         self.page.goto(url)
         expect(self.page.locator(".plot:not([data-ready=yes])")).to_have_count(0, timeout=20_000)
+
+    @property
+    def overflow(self) -> int:
+        """How many pixels the page is wider than the window."""
+        width: int = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        return width
 
     def until(self, expression: str) -> None:
         """Wait until an expression is true. Playwright's own waiting evaluates text in the page, which our CSP forbids."""
@@ -82,7 +90,7 @@ def clock() -> Clock:
 @pytest.fixture
 def address(engine: Engine, clock: Clock) -> Iterator[str]:
     """The address of a dashboard over `engine`, served by uvicorn in a thread."""
-    app = create_app(engine, Settings(), clock)
+    app = create_app(engine, Settings(styleguide=True, zone="Europe/Berlin"), clock)
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", ws="none"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -108,7 +116,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(chromium: Browser, address: str) -> Iterator[object]:
-    """A function (width, theme) -> Watched; what went wrong is checked when the test ends."""
+    """A function (width, theme) -> Watched; what went wrong is checked when the test ends. A violation of our CSP is a console error."""
     opened: list[Watched] = []
 
     def make(width: int = 1280, theme: str = "light") -> Watched:
@@ -120,6 +128,7 @@ def open_page(chromium: Browser, address: str) -> Iterator[object]:
         page.on("dialog", lambda dialog: (watched.wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
         host = urlsplit(address).netloc
         page.on("request", lambda r: watched.wrong.append(r.url) if urlsplit(r.url).netloc not in (host, "") else None)
+        page.on("response", lambda response: watched.fetched.append(response))
         opened.append(watched)
         return watched
 

@@ -12,15 +12,16 @@ from sqlalchemy import text
 
 from cli.ports import free_port
 from schemas.database import migrate, newest_schema, open_database
+from tests.database import engine_of, on_postgresql
 
 Run = Callable[..., Result]
 
 
-def checked(run: Run, data: Path, **ports: int) -> Result:
+def checked(run: Run, data: Path, *words: str, **ports: int) -> Result:
     """Check with ports that are free unless given."""
     names = ("otlp_http_port", "otlp_grpc_port", "port")
     options = [f"--{name.replace('_', '-')}={ports.get(name) or free_port('127.0.0.1')}" for name in names]
-    return run("check", f"--data={data}", *options)
+    return run("check", f"--data={data}", *options, *words)
 
 
 def database(data: Path) -> Path:
@@ -53,6 +54,38 @@ def test_newer_schema_is_wrong(run: Run, tmp_path: Path) -> None:
     result = checked(run, tmp_path)
     assert result.exit_code == 1
     assert "install the newer version" in result.stdout
+
+
+@on_postgresql
+def test_postgresql_is_fine_and_its_password_is_not_shown(run: Run, tmp_path: Path, url: str) -> None:
+    result = checked(run, tmp_path / "data", f"--database-url={url.replace('@', ':hunter2222@')}")
+    assert result.exit_code == 0, result.output
+    assert f"schema {newest_schema()}" in result.stdout
+    assert "data folder" not in result.stdout
+    assert "hunter2222" not in result.output
+
+
+@on_postgresql
+def test_newer_schema_on_postgresql_is_wrong(run: Run, tmp_path: Path, url: str) -> None:
+    engine = engine_of(url)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999_from_the_future'"))
+    engine.dispose()
+    result = checked(run, tmp_path, f"--database-url={url}")
+    assert result.exit_code == 1
+    assert "install the newer version" in result.stdout
+    started = run("work", f"--database-url={url}")
+    assert started.exit_code == 1
+    assert "the database has schema 9999_from_the_future" in started.stderr
+    assert "install the newer version" in started.stderr
+
+
+def test_postgresql_that_is_not_there_is_wrong(run: Run, tmp_path: Path) -> None:
+    result = checked(run, tmp_path, f"--database-url=postgresql://someone:hunter2222@/none?host={tmp_path}")
+    assert result.exit_code == 1
+    assert "wrong database" in result.stdout
+    assert "start the database, or correct --database-url" in result.stdout
+    assert "hunter2222" not in result.output
 
 
 def test_file_that_is_no_database_is_wrong(run: Run, tmp_path: Path) -> None:

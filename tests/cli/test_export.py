@@ -10,9 +10,9 @@ from click.testing import Result
 from sqlalchemy import insert
 
 import cli.export
-from schemas.database import migrate, open_database
 from schemas.export import RECORD_KEYS
 from schemas.tables import CallRow, SQLModel
+from tests.database import engine_of
 
 Run = Callable[..., Result]
 TABLE = SQLModel.metadata.tables[str(CallRow.__tablename__)]
@@ -21,11 +21,10 @@ START_NS = 1_796_040_000 * SECOND_NS  # 2026-11-30T12:00Z
 
 
 @pytest.fixture(autouse=True)
-def _database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _database(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten calls, some of which start at the same time, read in pages of three."""
     monkeypatch.setattr(cli.export, "PAGE", 3)
-    engine = open_database(f"sqlite:///{tmp_path / 'toolvitals.db'}")
-    migrate(engine)
+    engine = engine_of(url)
     empty = {column.name: None if column.nullable else "" for column in TABLE.columns}
     rows = [
         empty
@@ -49,15 +48,15 @@ def _database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine.dispose()
 
 
-def exported(run: Run, tmp_path: Path, *words: str) -> list[dict[str, object]]:
+def exported(run: Run, url: str, *words: str) -> list[dict[str, object]]:
     """The records of a run that must succeed."""
-    result = run("export", "calls", f"--data={tmp_path}", *words)
+    result = run("export", "calls", f"--database-url={url}", *words)
     assert result.exit_code == 0, result.output
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def test_every_call_once_and_in_order(run: Run, tmp_path: Path) -> None:
-    records = exported(run, tmp_path)
+def test_every_call_once_and_in_order(run: Run, url: str) -> None:
+    records = exported(run, url)
     assert len({record["call_id"] for record in records}) == len(records) == 10
     order = [(record["start_ns"], record["trace_id"], record["call_id"]) for record in records]
     assert order == sorted(order)
@@ -77,13 +76,13 @@ def test_every_call_once_and_in_order(run: Run, tmp_path: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_only_what_was_asked_for(run: Run, tmp_path: Path, words: tuple[str, ...], count: int) -> None:
-    assert len(exported(run, tmp_path, *words)) == count
+def test_only_what_was_asked_for(run: Run, url: str, words: tuple[str, ...], count: int) -> None:
+    assert len(exported(run, url, *words)) == count
 
 
-def test_table_holds_no_formula(run: Run, tmp_path: Path) -> None:
+def test_table_holds_no_formula(run: Run, url: str, tmp_path: Path) -> None:
     file = tmp_path / "calls.csv"
-    result = run("export", "calls", f"--data={tmp_path}", "--format=csv", f"--output={file}")
+    result = run("export", "calls", f"--database-url={url}", "--format=csv", f"--output={file}")
     assert (result.exit_code, result.stdout) == (0, "")
     assert f"10 calls written to {file}" in result.stderr
     with file.open(newline="") as lines:
@@ -95,13 +94,13 @@ def test_table_holds_no_formula(run: Run, tmp_path: Path) -> None:
     assert rows[0]["flags"] == '["clock_skew","salvaged"]'
 
 
-def test_file_that_cannot_be_written_is_told_and_nothing_is_left(run: Run, tmp_path: Path) -> None:
-    result = run("export", "calls", f"--data={tmp_path}", f"--output={tmp_path / 'gone' / 'calls.jsonl'}")
+def test_file_that_cannot_be_written_is_told_and_nothing_is_left(run: Run, url: str, tmp_path: Path) -> None:
+    result = run("export", "calls", f"--database-url={url}", f"--output={tmp_path / 'gone' / 'calls.jsonl'}")
     assert result.exit_code == 1
     assert "cannot write" in result.stderr
 
 
-def test_time_that_is_none_is_explained(run: Run, tmp_path: Path) -> None:
-    result = run("export", "calls", f"--data={tmp_path}", "--from", "yesterday")
+def test_time_that_is_none_is_explained(run: Run, url: str) -> None:
+    result = run("export", "calls", f"--database-url={url}", "--from", "yesterday")
     assert result.exit_code == 1
     assert "write 24h, 7d" in result.stderr

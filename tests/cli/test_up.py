@@ -11,7 +11,7 @@ from rich.console import Console
 from sqlalchemy import text
 
 from cli.supervise import Supervisor
-from cli.up import welcome
+from cli.up import OFFERS_DEMO, welcome
 from schemas.database import migrate, open_database
 from schemas.settings import Settings
 
@@ -89,6 +89,12 @@ def test_fleet_stops_first(run: Run, started: list[Supervisor], tmp_path: Path) 
     [supervisor] = started
     assert supervisor.parts[0].name == "demo fleet"
     assert supervisor.parts[0].command[-4:] == ("--seed", "5", "--pace", "1.0")
+
+
+def test_only_up_offers_to_start_the_fleet(run: Run, started: list[Supervisor], tmp_path: Path) -> None:
+    for command in ("up", "demo"):
+        assert run(command, *ANY_PORTS, "--data", str(tmp_path / "d")).exit_code == 0
+    assert [OFFERS_DEMO in supervisor.environment for supervisor in started] == [True, False]
 
 
 def test_welcome_says_where_to_send_and_look_but_no_password() -> None:

@@ -17,34 +17,25 @@ from sqlalchemy import create_engine, text
 
 from collector.app import CannotStart, Collector
 from collector.store import Store
-from schemas.database import migrate, open_database
 from schemas.settings import Settings
 from tests.collector.receive.bodies import as_json, as_protobuf, span
 from tests.collector.receive.conftest import wait_until
+from tests.database import on_sqlite
 
 RUN = """
 import logging, sys
-from pathlib import Path
 from collector.app import run_collector
 from schemas.database import open_database
 from schemas.settings import Settings
 logging.basicConfig(level="INFO", stream=sys.stderr)
-settings = Settings(data=Path(sys.argv[1]), otlp_http_port=int(sys.argv[2]), otlp_grpc_port=0)
+settings = Settings(database_url=sys.argv[1], otlp_http_port=int(sys.argv[2]), otlp_grpc_port=0)
 run_collector(settings, open_database(settings.sqlalchemy_url))
 """
 
 
 @pytest.fixture
-def settings(tmp_path):
-    return Settings(data=tmp_path, otlp_http_port=0, otlp_grpc_port=0)
-
-
-@pytest.fixture
-def engine(settings):
-    engine = open_database(settings.sqlalchemy_url)
-    migrate(engine)
-    yield engine
-    engine.dispose()
+def settings(url):
+    return Settings(database_url=url, otlp_http_port=0, otlp_grpc_port=0)
 
 
 @pytest.fixture
@@ -108,6 +99,7 @@ def test_refused_requests_and_spans_are_on_record(collector, engine):
     assert [(row[1], row[2]) for row in rows] == [("", 1), ("docs-mcp", 1)]
 
 
+@on_sqlite
 def test_ports_are_bound_to_the_host_only(collector):
     assert collector.http_port != collector.grpc_port
     for port in (collector.http_port, collector.grpc_port):
@@ -116,22 +108,25 @@ def test_ports_are_bound_to_the_host_only(collector):
             other.bind(("127.0.0.2", port))  # free: the collector listens on 127.0.0.1 alone
 
 
+@on_sqlite
 @pytest.mark.parametrize("setting", ["otlp_http_port", "otlp_grpc_port"])
-def test_a_taken_port_is_named_with_what_to_do(engine, tmp_path, setting):
+def test_a_taken_port_is_named_with_what_to_do(engine, setting):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         ports = {"otlp_http_port": 0, "otlp_grpc_port": 0} | {setting: port}
         option, variable = setting.replace("_", "-"), setting.upper()
         with pytest.raises(CannotStart, match=f"port {port} on 127.0.0.1 .* --{option} or TOOLVITALS_{variable}"):
-            Collector(Settings(data=tmp_path, **ports), Store(engine)).start()
+            Collector(Settings(**ports), Store(engine)).start()
 
 
-def test_two_collectors_cannot_share_the_grpc_port(collector, engine, tmp_path):
-    again = Collector(Settings(data=tmp_path, otlp_http_port=0, otlp_grpc_port=collector.grpc_port), Store(engine))
+@on_sqlite
+def test_two_collectors_cannot_share_the_grpc_port(collector, engine):
+    again = Collector(Settings(otlp_http_port=0, otlp_grpc_port=collector.grpc_port), Store(engine))
     with pytest.raises(CannotStart):
         again.start()
 
 
+@on_sqlite
 def test_a_stopped_collector_answers_nothing_and_can_be_stopped_again(collector):
     collector.stop()
     collector.stop()
@@ -154,7 +149,8 @@ def request_head(content_type: str, length: int) -> bytes:
 @pytest.fixture
 def process(settings, engine):
     """A collector in a process of its own; yields it and its port, read from its log."""
-    process = subprocess.Popen([sys.executable, "-c", RUN, str(settings.data), "0"], stderr=subprocess.PIPE, text=True, cwd=os.getcwd())
+    command = [sys.executable, "-c", RUN, settings.database_url, "0"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=os.getcwd())
     for line in process.stderr:
         if found := re.search(r"http://127.0.0.1:(\d+)/v1/traces", line):
             break
@@ -165,6 +161,7 @@ def process(settings, engine):
     process.stderr.close()
 
 
+@on_sqlite
 @pytest.mark.parametrize("asked", [signal.SIGTERM, signal.SIGINT])
 def test_a_request_in_flight_at_the_signal_is_committed_and_answered(process, engine, asked):
     running, port = process
@@ -191,6 +188,7 @@ def test_a_request_in_flight_at_the_signal_is_committed_and_answered(process, en
     assert (status, count(engine)) == (b"200", 100)
 
 
+@on_sqlite
 def test_a_request_half_sent_at_the_signal_is_answered_with_503(process, engine):
     running, port = process
     with socket.create_connection(("127.0.0.1", port)) as client:
@@ -205,10 +203,11 @@ def test_a_request_half_sent_at_the_signal_is_answered_with_503(process, engine)
     assert count(engine) == 0
 
 
+@on_sqlite
 def test_a_taken_port_ends_the_process_with_one_line(settings, engine):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
-        ended = subprocess.run([sys.executable, "-c", RUN, str(settings.data), port], capture_output=True, text=True, timeout=60)
+        ended = subprocess.run([sys.executable, "-c", RUN, settings.database_url, port], capture_output=True, text=True, timeout=60)
     assert ended.returncode == 1
     assert ended.stderr.startswith(f"toolvitals: port {port} on 127.0.0.1 cannot be had")
     assert ended.stderr.count("\n") == 1

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from tests import operations
 from tests.database import Database
 from tests.faithfulness import RECEIVED_NS, record, requests, score, shuffled, single_spans
 
@@ -27,11 +28,11 @@ def receive(database: Database, given: Iterable[ExportTraceServiceRequest], sett
 
 
 @pytest.fixture(scope="module")
-def as_captured(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
-    """The calls and rollups of the captures as they were sent."""
+def as_captured(empty_file: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
+    """The calls and rollups of the captures as they were sent, made on SQLite: the other engine must say the same."""
     path = tmp_path_factory.mktemp("captured") / "test.db"
-    shutil.copy(migrated, path)
-    database = Database(path)
+    shutil.copy(empty_file, path)
+    database = Database(f"sqlite:///{path}")
     found = receive(database, requests(), settling=False)
     database.close()
     return found
@@ -49,6 +50,11 @@ def test_rollups_equal_a_group_by_over_the_calls(database: Database) -> None:
     assert database.rollup() == database.rollup_as_it_must_be()
 
 
+def test_operations_and_retries_are_what_the_calls_say(database: Database) -> None:
+    receive(database, requests(), settling=True)
+    operations.check(database)
+
+
 def test_no_span_is_refused_or_lost(database: Database) -> None:
     receive(database, requests(), settling=False)
     found = database.counters()
@@ -56,14 +62,14 @@ def test_no_span_is_refused_or_lost(database: Database) -> None:
     assert found["received_spans"] == found["tool_spans"] + found["ignored_spans"] + found["duplicate_spans"]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("new_url", "seed"), [("sqlite", 1), ("sqlite", 2), ("postgresql", 2)], indirect=["new_url"])
 def test_the_order_of_requests_and_sending_them_twice_make_no_difference(
     database: Database, as_captured: tuple[Any, Any], seed: int
 ) -> None:
     assert receive(database, shuffled([*requests(), *requests()], seed), settling=True) == as_captured
 
 
-@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize(("new_url", "seed"), [("sqlite", 3), ("sqlite", 4), ("postgresql", 4)], indirect=["new_url"])
 def test_a_request_for_each_span_in_any_order_makes_no_difference(database: Database, as_captured: tuple[Any, Any], seed: int) -> None:
     assert receive(database, shuffled(single_spans(requests()), seed), settling=True) == as_captured
 

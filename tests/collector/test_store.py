@@ -130,7 +130,7 @@ def test_a_place_of_another_service_wins_in_any_order(new_database: NewDatabase)
 def test_a_kept_place_stays_kept(database: Database) -> None:
     database.insert(span(number=2, parent=1))
     with database.engine.begin() as connection:
-        connection.execute(text("UPDATE ancestry SET kept = 1"))
+        connection.execute(text("UPDATE ancestry SET kept = TRUE"))
     database.insert(span(number=2, parent=1, seconds=5))
     assert [(row["kept"], row["end_ns"] - row["start_ns"]) for row in places(database)] == [(1, 5 * 10**9)]
 

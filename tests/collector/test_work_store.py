@@ -1,13 +1,16 @@
 """What the worker reads and writes: its work lists, the spans of traces, and the pruning of tree places."""
 
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from collector.core.chains import Attempt
 from collector.settling import ATTEMPT_COLUMNS
+from collector.work_store import ROLLING_UP
 from schemas.spans import Ancestor, ToolSpan
-from tests.database import Database
+from tests.database import Database, on_postgresql
 from tests.spans import NOW_NS, TRACE, decoded, request, span, tool_span
 
 ID = bytes.fromhex(TRACE)
@@ -85,6 +88,33 @@ def test_a_trace_that_another_worker_settled_is_not_taken(database: Database) ->
     database.settle()
     with database.work.settling(versions) as transaction:
         assert transaction.ours == []
+
+
+@on_postgresql
+def test_two_workers_take_different_traces_and_a_third_what_a_dead_one_had(database: Database) -> None:
+    ids = traces(database, 5)
+    with database.work.step() as one:
+        assert set(one.pending_traces(2)) == set(ids[:2])
+        dying = ExitStack()
+        other = dying.enter_context(database.work.step())
+        assert set(other.pending_traces(2)) == set(ids[2:4])
+        with database.work.step() as third:
+            assert set(third.pending_traces(2)) == set(ids[4:])
+            with pytest.raises(RuntimeError), dying:
+                raise RuntimeError("killed")
+            assert set(third.pending_traces(2)) == set(ids[2:4])
+
+
+@on_postgresql
+def test_one_worker_rolls_up_and_the_others_do_not_wait(database: Database) -> None:
+    database.insert(tool_span())
+    database.settler.settle(NOW_NS)
+    with database.engine.begin() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": ROLLING_UP})
+        assert database.settler.roll_up() == 0
+        assert database.rollup() == []
+    assert database.settler.roll_up() == 1
+    assert database.rollup() == database.rollup_as_it_must_be()
 
 
 def test_what_is_written_while_settling_fails_is_not_kept(database: Database) -> None:

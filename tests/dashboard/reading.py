@@ -50,4 +50,4 @@ class Page(HTMLParser):
     def drawn(self, chart: str) -> int:
         """The sum of all bars of a chart."""
         axis = "x" if chart == "mix" else "y"
-        return sum(sum(trace[axis]) for trace in self.charts[chart]["data"])
+        return sum(value or 0 for trace in self.charts[chart]["data"] for value in trace[axis])

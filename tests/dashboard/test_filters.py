@@ -4,7 +4,9 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from dashboard.filters import CALL_NAMES, MINUTE_NS, NONE, PRESETS, ROLLUP_NAMES, FilterError, parse
+from dashboard import moments
+from dashboard.filters import CALL_NAMES, NONE, PRESETS, ROLLUP_NAMES, FilterError, parse
+from dashboard.moments import MINUTE_NS
 from tests.seeds import NOW_NS, SECOND_NS
 
 
@@ -60,6 +62,10 @@ def test_times_are_understood(query: str, seconds_from: int, seconds_to: int) ->
         pytest.param("retryable=maybe", "is no retryable", id="a retryability that does not exist"),
         pytest.param("outcom=failure", "no filter named", id="a misspelt filter"),
         pytest.param("session=s1", "list of calls only", id="a filter that rollups cannot answer"),
+        pytest.param("zone=Mars%2FOlympus", "is no time zone", id="a zone that does not exist"),
+        pytest.param("zone=..%2F..%2Fetc%2Fpasswd", "is no time zone", id="a path as zone"),
+        pytest.param("compare=everything", "is no compare", id="a comparison that there is not"),
+        pytest.param("fingerprint=1", "list of calls only", id="a fingerprint where rollups are asked"),
         pytest.param("tool=a&tool=b", "given twice", id="one filter with two values"),
         pytest.param("tool=" + "x" * 3000, "longer than", id="an endless value"),
         pytest.param("tool=a%00b", "NUL", id="a character that no database takes"),
@@ -70,6 +76,50 @@ def test_nonsense_is_refused_in_words(query: str, says: str) -> None:
         read(query)
     assert len(caught.value.problems) == 1
     assert says in caught.value.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        pytest.param("fingerprint=xyz", "12 lower-case", id="a fingerprint of other digits"),
+        pytest.param("min_duration=fast", "no length of time", id="a word as duration"),
+        pytest.param("max_duration=-5s", "no length of time", id="less than no time"),
+    ],
+)
+def test_nonsense_is_refused_on_lists_of_calls_too(query: str, says: str) -> None:
+    with pytest.raises(FilterError, match=says):
+        read(query, calls=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"), [("500ms", 5 * 10**8), ("1.5m", 90 * 10**9), ("2 s", 2 * 10**9), ("40us", 40_000), ("1h", 3600 * 10**9)]
+)
+def test_lengths_of_time_are_understood(text: str, ns: int) -> None:
+    problems: list[str] = []
+    assert moments.length("min_duration", text, problems) == ns
+    assert problems == []
+
+
+@pytest.mark.parametrize(
+    ("query", "team", "hours"),
+    [
+        pytest.param("from=2026-11-30T13:00&to=now", "UTC", 13, id="without a zone it is UTC"),
+        pytest.param("from=2026-11-30T13:00&to=now", "Europe/Berlin", 12, id="the team's zone counts"),
+        pytest.param("from=2026-11-30T13:00&to=now&zone=UTC", "Europe/Berlin", 13, id="the zone of the address counts more"),
+        pytest.param("from=2026-11-30T13:00Z&to=now&zone=Asia/Tokyo", "Europe/Berlin", 13, id="an offset counts most"),
+    ],
+)
+def test_a_time_without_an_offset_is_of_the_zone_that_is_shown(query: str, team: str, hours: int) -> None:
+    assert read(query, team_zone=team).from_ns // (60 * MINUTE_NS) % 24 == hours
+
+
+def test_pinned_times_stay_the_same_tomorrow() -> None:
+    question = read("range=6h&server=s&compare=previous&zone=Asia/Tokyo")
+    pinned = question.pinned
+    later = parse(parse_qsl(pinned.query()), NOW_NS + 86_400 * SECOND_NS)
+    assert (later.from_ns, later.to_ns, later.active, later.view) == (question.from_ns, question.to_ns, question.active, question.view)
+    assert not pinned.live
+    assert question.live
 
 
 def test_every_fault_is_named_at_once() -> None:

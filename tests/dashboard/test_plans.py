@@ -8,13 +8,31 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine, event
 
 from tests import seeds
+from tests.database import on_sqlite
 
-AGGREGATES = ("/", "/?range=30d&server=docs-mcp", "/tools", "/tools?sort=calls&range=7d", "/tools/docs-mcp/search_docs", "/health")
+# The words are SQLite's; test_plans_on_postgresql.py asks the other engine.
+pytestmark = on_sqlite
+
+AGGREGATES = (
+    "/",
+    "/?range=30d&server=docs-mcp&compare=previous",
+    "/?category=transient&channel=tool",
+    "/tools",
+    "/tools?sort=calls&range=7d&compare=previous",
+    "/tools/docs-mcp/search_docs",
+    "/tools/docs-mcp/(other)?range=7d",
+    "/empties?range=30d",
+    "/health",
+)
 LISTS = (
     "/calls",
     "/calls?tool=search_docs&server=docs-mcp",
     "/calls?outcome=failure&category=business",
     "/calls?session=s",
+    "/calls?session=s&fingerprint=000000000000",
+    "/calls?error_type=x&decided_by=body",
+    "/calls?min_duration=1s&outcome=failure",
+    "/calls?fingerprint=000000000000",
     f"/api/v1/calls?cursor={seeds.NOW_NS}.{'0' * 32}.{'0' * 16}",
 )
 
@@ -42,8 +60,6 @@ def plan(engine: Engine, statement: str, parameters: Any) -> str:
 @pytest.fixture(autouse=True)
 def some_calls(engine: Engine) -> None:
     """A few calls, one of them failed, and its span."""
-    if engine.dialect.name != "sqlite":
-        pytest.skip("the plans are SQLite's")
     rows = [seeds.call(n, outcome="failure" if n == 7 else "success", session="s") for n in range(1, 200)]
     seeds.put_calls(engine, rows)
     seeds.put(engine, "tool_span", [seeds.span(row) for row in rows])
@@ -91,7 +107,10 @@ def test_a_call_and_its_trace_are_read_by_key(client: TestClient, engine: Engine
             how = plan(engine, statement, parameters)
             assert "SCAN tool_span" not in how
             assert "SEARCH tool_span USING" in how
-    assert not [statement for statement, _ in statements if "tool_span.evidence" in statement]
+    # Payloads are read of the call's own spans alone, each by its key.
+    payloads = [pair for pair in statements if "tool_span.evidence" in pair[0]]
+    assert len(payloads) == 1
+    assert "(trace_id=? AND span_id=?)" in plan(engine, *payloads[0])
 
 
 def test_a_live_refresh_does_not_ask_for_the_names_of_the_filters(client: TestClient, statements: list[Any]) -> None:

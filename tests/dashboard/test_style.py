@@ -70,7 +70,7 @@ def test_no_two_kinds_look_alike(theme: int, eyes: str) -> None:
 
 
 def test_figures_name_only_colours_that_exist() -> None:
-    named = set(re.findall(r"var\((--[\w-]+)\)", (STATIC.parent / "charts.py").read_text()))
+    named = set(re.findall(r"var\((--[\w-]+)\)", " ".join(path.read_text() for path in STATIC.parent.glob("*.py"))))
     assert named - {"--kind-empty"} <= set(TOKENS)
     assert {f"--kind-{kind.name}" for kind in kinds.ALL} <= set(TOKENS)
     assert {f".kind-{kind.name}" for kind in kinds.ALL} <= set(re.findall(r"\.kind-\w+", CSS))

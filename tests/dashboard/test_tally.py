@@ -63,6 +63,6 @@ def test_few_calls_are_not_a_ratio_and_many_need_no_interval() -> None:
 
 
 def test_one_failure_of_one_call_has_less_impact_than_many_of_many() -> None:
-    one = Tally(calls=1, failure=1)
-    many = Tally(calls=1000, failure=50, success=950)
+    one = Tally(calls=1, completed=1, failure=1)
+    many = Tally(calls=1000, completed=1000, failure=50, success=950)
     assert many.impact > one.impact > 0 == Tally().impact

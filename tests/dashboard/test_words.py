@@ -1,5 +1,8 @@
 """Numbers are written short, with a unit, and never more exact than they are."""
 
+from datetime import UTC
+from zoneinfo import ZoneInfo
+
 import pytest
 
 from dashboard import words
@@ -40,10 +43,33 @@ def test_times() -> None:
     now = 1_796_047_400_000_000_000
     assert words.iso(now) == "2026-11-30T14:03:20Z"
     assert words.iso_exact(now + 7) == "2026-11-30T14:03:20.000000007Z"
-    assert words.clock_time(now, now) == "14:03:20"
-    assert words.clock_time(now - 86_400 * 10**9, now) == "Nov 29 14:03:20"
-    assert words.clock_time(now - 400 * 86_400 * 10**9, now) == "2025-10-26 14:03:20"
+    assert words.clock_time(now, now, UTC) == "14:03:20"
+    assert words.clock_time(now - 86_400 * 10**9, now, UTC) == "Nov 29 14:03:20"
+    assert words.clock_time(now - 400 * 86_400 * 10**9, now, UTC) == "2025-10-26 14:03:20"
     assert words.iso(2**63 - 1) == "2262-04-11T23:47:16Z"
+
+
+def test_times_of_another_zone() -> None:
+    now = 1_796_047_400_123_456_789
+    berlin, line_islands = ZoneInfo("Europe/Berlin"), ZoneInfo("Pacific/Kiritimati")
+    assert words.clock_time(now, now, berlin) == "15:03:20"
+    # There it is the day after already, and was it ten hours ago too.
+    assert words.clock_time(now - 10 * 3600 * 10**9, now, line_islands) == "Nov 30 18:03:20"
+    assert words.stamp(now, berlin) == "2026-11-30 15:03:20.123 CET"
+    assert words.stamp(2**63 - 1, line_islands) == "2262-04-12 13:47:16.854 +14"
+    assert words.stamp(0, ZoneInfo("America/New_York")) == "1969-12-31 19:00:00.000 EST"
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 B"), (812, "812 B"), (3_400_000, "3.4 MB"), (1.2e9, "1.2 GB"), (5e12, "5 TB")])
+def test_sizes(number: float, text: str) -> None:
+    assert words.size(number) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0, "±0.0 points"), (0.0123, "+1.2 points"), (-0.0123, f"{words.MINUS}1.2 points"), (0.0004, "+0.04 points")]
+)
+def test_differences_of_shares(value: float, text: str) -> None:
+    assert words.points(value) == text
 
 
 def test_ago() -> None:

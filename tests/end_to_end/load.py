@@ -14,8 +14,11 @@ CALLS_A_TRACE = 4
 PATIENCE_S = 60.0
 
 
-def request(exporter: int, number: int, spans: int, start_ns: int | None = None) -> bytes:
-    """An OTLP body of so many tool spans, each a call of its own; ids follow from the numbers, so that none occurs twice."""
+def request(exporter: int, number: int, spans: int, start_ns: int | None = None, sessions: int = 0) -> bytes:
+    """An OTLP body of so many tool spans, each a call of its own; ids follow from the numbers, so that none occurs twice.
+
+    With `sessions` they belong to so many, which all exporters share, and every third call failed.
+    """
     body = ExportTraceServiceRequest()
     resource = body.resource_spans.add()
     resource.resource.attributes.add(key="service.name").value.string_value = f"server-{exporter}"
@@ -34,6 +37,10 @@ def request(exporter: int, number: int, spans: int, start_ns: int | None = None)
         )
         span.attributes.add(key="mcp.method.name").value.string_value = "tools/call"
         span.attributes.add(key="gen_ai.tool.name").value.string_value = "look_up"
+        if sessions:
+            span.attributes.add(key="session.id").value.string_value = f"session {nth % sessions}"
+            span.attributes.add(key="gen_ai.tool.call.arguments").value.string_value = f'{{"q": {nth % 5}}}'
+            span.status.code = 2 if nth % 3 == 0 else 0
     return body.SerializeToString()
 
 

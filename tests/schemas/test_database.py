@@ -1,13 +1,16 @@
 """Opening a database, tuning it, and bringing it to the newest schema."""
 
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import inspect, text
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from schemas.database import NewerSchema, migrate, newest_schema, open_database, schema_of
-from tests.database import Database
+from tests.database import Database, engine_of, on_sqlite
 from tests.tables import sentences
 
 
@@ -32,6 +35,48 @@ def test_a_database_of_a_newer_program_is_refused_with_a_hint(database: Database
         migrate(database.engine)
 
 
+STARTING = """
+import sys
+from schemas.database import migrate, open_database
+engine = open_database(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+migrate(engine)
+"""
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_processes_that_start_at_once_on_an_empty_database_all_come_up(request: pytest.FixtureRequest, tmp_path: Path, kind: str) -> None:
+    url = f"sqlite:///{tmp_path / 'empty.db'}"
+    if kind == "postgresql":
+        cluster = request.getfixturevalue("cluster")
+        url = cluster.url(cluster.create())
+    engine = engine_of(url)
+    command = [sys.executable, "-c", STARTING, engine.url.render_as_string(hide_password=False)]
+    pipe = subprocess.PIPE
+    starting = [subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) for _ in range(4)]
+    assert [one.stdout.readline() for one in starting] == ["ready\n"] * 4  # type: ignore[union-attr]
+    for one in starting:
+        one.stdin.write("go\n")  # type: ignore[union-attr]
+        one.stdin.flush()  # type: ignore[union-attr]
+    assert [(one.communicate()[1], one.returncode) for one in starting] == [("", 0)] * 4
+    assert schema_of(engine) == newest_schema()
+    engine.dispose()
+
+
+def test_a_migration_that_fails_leaves_the_database_as_it_was(new_url: Callable[[], str]) -> None:
+    engine = engine_of(new_url())
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0001_2026_11_30_first_tables'"))
+        connection.execute(text("DROP TABLE lease"))
+    before = inspect(engine).get_table_names()
+    with pytest.raises(DBAPIError):
+        migrate(engine)  # what the later migrations make is there already
+    assert schema_of(engine) == "0001_2026_11_30_first_tables"
+    assert inspect(engine).get_table_names() == before
+    engine.dispose()
+
+
 def test_a_database_in_memory_has_no_folder() -> None:
     engine = open_database("sqlite://")
     with engine.connect() as connection:
@@ -45,6 +90,7 @@ def test_a_postgresql_database_is_not_tuned_as_sqlite() -> None:
     engine.dispose()
 
 
+@on_sqlite
 @sentences(
     "pragma, value",
     {
@@ -64,6 +110,7 @@ def test_an_answered_request_has_reached_the_disk(tmp_path: Path) -> None:
     engine.dispose()
 
 
+@on_sqlite
 def test_a_transaction_that_may_write_takes_the_lock_at_once_and_a_reading_one_does_not(database: Database) -> None:
     other = open_database(str(database.engine.url), busy_timeout_s=0)
     assert schema_of(other) == newest_schema()
@@ -76,6 +123,6 @@ def test_a_transaction_that_may_write_takes_the_lock_at_once_and_a_reading_one_d
 
 
 def test_what_strangers_sent_stands_in_no_error_text(database: Database) -> None:
-    with pytest.raises(OperationalError) as caught:
+    with pytest.raises(DBAPIError) as caught:
         database.rows("SELECT :secret FROM nowhere", secret="hunter2222")
     assert "hunter2222" not in str(caught.value)

@@ -11,6 +11,8 @@ from schemas.settings import Settings
     [
         pytest.param({"aliases": {"tol": ("x",)}}, "no concept named tol", id="an alias of no concept"),
         pytest.param({"disabled_rules": ("timeout_wrod",)}, "no rule named timeout_wrod", id="a misspelt rule"),
+        pytest.param({"zone": "Mars/Olympus"}, "is no time zone", id="a zone that does not exist"),
+        pytest.param({"zone": "../etc"}, "is no time zone", id="a path instead of a zone"),
         pytest.param({"ingest_token": ""}, "set but empty", id="an empty token, which would let everyone in or no one"),
     ],
 )

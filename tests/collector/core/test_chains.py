@@ -33,6 +33,10 @@ def attempt(start_ns: int = 0, lasts_ns: int | None = S, number: int = 1, **give
         "retry_after_ms": None,
         "arguments_hash": 7,
         "parent_span_id": None,
+        "duration_ns": lasts_ns,
+        "environment": "",
+        "client": "agent",
+        "retryable": None,
     }
     made = Attempt(**{**fields, **given})  # type: ignore[arg-type]
     return made if made.chain_id else made._replace(chain_id=made.own_chain)

@@ -81,7 +81,11 @@ def test_of_two_attributes_with_one_name_the_last_counts() -> None:
         "a span id that is too short": ({"span_id": b"x" * 7}, "span id is not 8 bytes, or all zeros"),
         "a span id of zeros": ({"span_id": bytes(8)}, "span id is not 8 bytes, or all zeros"),
         "no start time": ({"start_time_unix_nano": 0}, "start time is 0"),
-        "a start time that no column can hold": ({"start_time_unix_nano": 2**63}, "start time is beyond the year 2262"),
+        "a start time that no column can hold": ({"start_time_unix_nano": 2**63}, "start time is beyond the year 2261"),
+        "a start time whose bucket no column can hold the end of": (
+            {"start_time_unix_nano": 9_214_646_400 * 10**9},
+            "start time is beyond the year 2261",
+        ),
         "a start before the retention": ({"start_time_unix_nano": NOW_NS - 31 * 86_400 * SECOND_NS}, "older than the retention of 30 days"),
     },
 )
@@ -180,6 +184,7 @@ def test_a_span_that_is_no_tool_span_leaves_its_place_in_the_tree() -> None:
         "an error type without a status": ({"attributes": {"error.type": "timeout"}}, True, None, ""),
         "an HTTP status is no failure by itself": ({"attributes": {"http.status_code": 404}}, False, 404, ""),
         "an HTTP status that is none": ({"attributes": {"http.status_code": 10**12}}, False, None, ""),
+        "an HTTP status that is true": ({"attributes": {"http.status_code": True}}, False, None, ""),
         "an HTTP status as text": ({"attributes": {"http.status_code": "503"}}, False, None, ""),
         "the peer by its service": ({"attributes": {"peer.service": "orders"}}, False, None, "orders"),
         "the peer by its database": ({"attributes": {"db.system.name": "postgresql"}}, False, None, "postgresql"),

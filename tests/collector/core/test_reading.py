@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.core.reading import Reading, read, whole
+from collector.core.reading import Reading, attempt, read, whole
 from schemas.spans import ToolSpan
 from schemas.vocabulary import ALIASES, lexicon
 from tests.spans import ERROR, LEXICON, exception, reading, result, stored, tool_span
@@ -15,7 +15,7 @@ from tests.tables import sentences
 # What a concept of text is read into.
 TEXTS = ("server", "server_address", "conversation", "mcp_session", "request_id", "tool_call_id", "category", "result_type",
          "retry_of", "error_type", "error_message", "exception_type", "exception_message")  # fmt: skip
-NUMBERS = ("result_count", "content_count", "retry_after_ms", "attempt", "http_status", "jsonrpc_code")
+NUMBERS = ("result_count", "content_count", "retry_after_ms", "http_status", "jsonrpc_code")
 FLAGS = ("retryable", "result_empty")
 
 
@@ -141,6 +141,17 @@ def test_every_name_stands_for_one_concept() -> None:
 )  # fmt: skip
 def test_a_whole_number_may_have_any_type(sent: Any, number: int | None) -> None:
     assert whole(sent) == number
+
+
+@pytest.mark.parametrize("name", ALIASES["attempt"])
+@pytest.mark.parametrize("sent", [3, "3", 3.0], ids=["int", "text", "double"])
+def test_every_name_of_the_attempt_is_read_from_any_type(name: str, sent: Any) -> None:
+    assert reading({name: sent}).attempt == 3
+
+
+@pytest.mark.parametrize(("sent", "number"), [(3, 3), ("3", 3), (0, 0), (10**6, 10**6), (10**6 + 1, None), (2**63 - 1, None), (-1, None)])
+def test_an_attempt_is_a_number_that_one_counts_to(sent: Any, number: int | None) -> None:
+    assert attempt(sent) == number
 
 
 VALUE = st.text() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.none() | st.lists(st.integers(0, 9))

@@ -5,30 +5,33 @@ import logging
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from collector.leases import Leases
 from collector.pruning import PruneStore
 from collector.work import loop
-from collector.work.loop import Worker, run_worker
+from collector.work.loop import LEASE_NS, Worker, run_worker
+from collector.work_store import WorkStore
 from tests.database import Database
 from tests.spans import NOW_NS, SECOND_NS, span, tool_span
 
 
 class Scripted:
-    """A store that does something each time that it is asked for pending traces, then answers as the real one."""
+    """A store that does something before each step of settling, then is as the real one."""
 
     def __init__(self, database: Database, *steps: Callable[[], None]) -> None:
         self._work = database.work
         self._steps = list(steps)
 
-    def pending_traces(self, limit: int) -> dict[bytes, int]:
+    def step(self) -> AbstractContextManager[WorkStore]:
         if self._steps:
             self._steps.pop(0)()
-        return self._work.pending_traces(limit)
+        return self._work.step()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._work, name)
@@ -46,8 +49,8 @@ def _frozen_clock_and_no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(loop, name, 0.0)
 
 
-def worker_on(database: Database, store: Any = None) -> Worker:
-    return Worker(store or database.work, PruneStore(database.engine), database.settings)
+def worker_on(database: Database, store: Any = None, name: str = "worker") -> Worker:
+    return Worker(store or database.work, PruneStore(database.engine), Leases(database.engine, name), database.settings)
 
 
 def run(database: Database, *steps: Callable[[], None]) -> None:
@@ -96,6 +99,26 @@ def test_the_window_of_late_arrivals_is_a_setting(database: Database) -> None:
     assert len(database.rows("SELECT * FROM ancestry")) == 1
 
 
+def leases(database: Database) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in database.rows("SELECT name, holder, until_ns FROM lease ORDER BY name")]
+
+
+@pytest.mark.parametrize(("due_ns", "left"), [(1, 1), (0, 0)], ids=["is heard of", "is not heard of any more"])
+def test_one_worker_prunes_as_long_as_it(database: Database, due_ns: int, left: int) -> None:
+    database.insert(span(number=2, parent=1), now_ns=NOW_NS - 1000 * SECOND_NS)
+    assert Leases(database.engine, "other").take("retention", NOW_NS - 1, NOW_NS + due_ns)
+    run(database, lambda: None)
+    assert len(database.rows("SELECT * FROM ancestry")) == left
+    assert leases(database) == ([("retention", "other", NOW_NS + due_ns)] if left else [])
+
+
+def test_a_worker_has_the_lease_while_it_runs_and_gives_it_back(database: Database) -> None:
+    seen: list[Any] = []
+    run(database, lambda: None, lambda: seen.extend(leases(database)))
+    assert seen == [("retention", "worker", NOW_NS + LEASE_NS)]
+    assert leases(database) == []
+
+
 def test_rollups_wait_for_their_time(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "ROLL_UP_EVERY_S", 1e9)
     seen = []
@@ -112,16 +135,16 @@ def test_a_signal_ends_the_worker_with_nothing_pending(
     assert threading.current_thread() is threading.main_thread()
     before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
     database.insert(tool_span())
-    real, seen = database.work.pending_traces, []
+    real, seen = WorkStore.pending_traces, []
 
-    def pending_traces(limit: int) -> dict[bytes, int]:
+    def pending_traces(store: WorkStore, limit: int) -> dict[bytes, int]:
         seen.append(limit)
         if len(seen) == 2:
             signal.raise_signal(number)
-        return real(limit)
+        return real(store, limit)
 
     patch = pytest.MonkeyPatch()
-    patch.setattr("collector.work_store.WorkStore.pending_traces", lambda self, limit: pending_traces(limit))
+    patch.setattr(WorkStore, "pending_traces", pending_traces)
     try:
         with caplog.at_level(logging.INFO):
             run_worker(database.settings, database.engine)

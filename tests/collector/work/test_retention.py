@@ -11,7 +11,8 @@ from collector.work.retention import Retention, limits_at
 from collector.work.settle import bucket_of
 from schemas.rollups import DAY_NS
 from tests import seeds, spans
-from tests.database import Database
+from tests.database import Database, on_postgresql, on_sqlite
+from tests.plans import plan, statements_of, whole_tables
 
 NOW_NS = seeds.NOW_NS
 
@@ -100,6 +101,7 @@ def test_slices_are_small_transactions(database: Database) -> None:
     assert min(removed[1:3]) == 20
 
 
+@on_sqlite
 def test_the_file_gets_smaller(database: Database) -> None:
     [file] = database.rows("PRAGMA database_list")
     put(database, 40, 3000)
@@ -116,6 +118,7 @@ def test_the_file_gets_smaller(database: Database) -> None:
     assert size() < full / 2
 
 
+@on_sqlite
 def test_nothing_is_deleted_by_reading_a_whole_table(database: Database) -> None:
     put(database, 40)
     plans: list[str] = []
@@ -135,6 +138,18 @@ def test_nothing_is_deleted_by_reading_a_whole_table(database: Database) -> None
     assert [plan for plan in scans if not plan.startswith(allowed)] == []
 
 
+@on_postgresql
+def test_on_postgresql_nothing_is_deleted_by_reading_a_whole_table_either(database: Database) -> None:
+    put(database, 40)
+    with statements_of(database.engine) as statements:
+        prune(database)
+    plans = [plan(database.engine, *one) for one in statements]
+    assert [one for one in plans if "ix_tool_span_received_ns" in one]
+    # Refusals are few.
+    assert {table for one in plans for table in whole_tables(one)} == {"refusal"}
+    assert whole_tables(plan(database.engine, "SELECT * FROM call, tool_span", ())) == {"call", "tool_span"}
+
+
 def test_what_would_go_is_told_before(database: Database) -> None:
     put(database, 40)
     put(database, 5)
@@ -146,6 +161,7 @@ def test_what_would_go_is_told_before(database: Database) -> None:
     assert {one.going for one in retention(database).old(NOW_NS)} == {0}
 
 
+@on_sqlite
 @pytest.mark.parametrize("spare", [0, 10**6])
 def test_the_worker_leaves_spare_pages(database: Database, spare: int) -> None:
     put(database, 40, 3000)

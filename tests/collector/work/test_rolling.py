@@ -10,7 +10,7 @@ from sqlalchemy import delete, event, text
 from schemas.rollups import DAY_NS, OTHER_TOOLS
 from schemas.tables import SQLModel
 from tests import seeds
-from tests.database import Database, NewDatabase
+from tests.database import Database, NewDatabase, on_postgresql, on_sqlite
 
 NAMES_A_DAY = 3
 MINUTE_NS = seeds.MINUTE_NS
@@ -57,9 +57,21 @@ def note(database: Database, starts: set[int]) -> None:
     seeds.put(database.engine, "pending_bucket", [{"bucket_ns": minute, "noted_ns": 1, "version": 1} for minute in minutes])
 
 
+@on_sqlite
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(calls=CALLS, order=st.randoms(use_true_random=False), cut=st.integers(0, 25))
 def test_rollups_equal_a_group_by_over_calls(few_names: Database, calls: list[dict[str, Any]], order: Any, cut: int) -> None:
+    check_group_by(few_names, calls, order, cut)
+
+
+@on_postgresql
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=8)
+@given(calls=CALLS, order=st.randoms(use_true_random=False), cut=st.integers(0, 25))
+def test_so_they_do_on_postgresql(few_names: Database, calls: list[dict[str, Any]], order: Any, cut: int) -> None:
+    check_group_by(few_names, calls, order, cut)
+
+
+def check_group_by(few_names: Database, calls: list[dict[str, Any]], order: Any, cut: int) -> None:
     few_names.empty()
     rows = [seeds.call(number, **call) for number, call in enumerate(calls, 1)]
     order.shuffle(rows)
@@ -139,6 +151,15 @@ def test_an_earlier_name_that_comes_late_takes_the_place_of_a_later_one(few_name
     check(few_names)
 
 
+def test_an_earlier_call_of_a_folded_name_is_folded_too(few_names: Database) -> None:
+    put(few_names, [failed(100 - number, f"made_up_{number}") for number in range(5)])
+    few_names.settle()
+    put(few_names, [failed(200, "made_up_4", start_ns=seeds.NOW_NS - 96 * seeds.SECOND_NS - 1)])
+    few_names.settle()
+    assert tools(few_names) == {"made_up_0": 1, "made_up_1": 1, "made_up_2": 1, OTHER_TOOLS: 3}
+    check(few_names)
+
+
 def test_a_name_that_has_succeeded_is_named_on_the_days_before_too(few_names: Database) -> None:
     put(few_names, [failed(number, f"made_up_{number}", start_ns=seeds.NOW_NS - DAY_NS + number) for number in range(1, 8)])
     few_names.settle()
@@ -149,6 +170,7 @@ def test_a_name_that_has_succeeded_is_named_on_the_days_before_too(few_names: Da
     check(few_names)
 
 
+@on_sqlite
 def test_five_thousand_invented_names_leave_two_thousand_and_the_real_ones(database: Database) -> None:
     rows = [failed(number, f"tool_{number * 7919 % 5000:05d}", start_ns=seeds.NOW_NS - number * 10**6) for number in range(1, 5001)]
     put(database, rows + [seeds.call(number, tool="search_docs") for number in range(6000, 6100)])

@@ -1,0 +1,1 @@
+"""Tests of the channels and of the outbox."""

@@ -1,0 +1,138 @@
+"""The scenarios of alerting, each once through the real pipeline: what is told, how soon, and what is not."""
+
+import pytest
+
+from schemas.alerting import ESCALATED, FIRED, FLEET, PAGE, SOLVED, TICKET, WARN
+from tests.alerting import Fleet, Watched, overloaded, steady
+from tests.database import Database, on_sqlite
+from tests.spans import SECOND_NS, START_NS, request
+from tests.tables import sentences
+
+
+@pytest.fixture
+def watched(database: Database) -> Watched:
+    return Watched(database)
+
+
+def test_a_full_outage_is_told_within_three_minutes_and_pages_within_four(watched: Watched) -> None:
+    fleet = Fleet()
+    steady(fleet, 0, 900, 6, down=lambda now: now >= 600, retries=2)
+    watched.run(fleet, 900, watched_from_s=540)
+    first = watched.told[0]
+    assert (first.event, first.rule, first.class_, first.tool) == (FIRED, "retry_storm", FLEET, "get_order")
+    assert first.at - 600 <= 180
+    assert min(one.at for one in watched.told if one.severity == PAGE) - 600 <= 240
+    # The budget burns too, but the storm says so already; and that one failed first was the caller's chance, not the tool's.
+    assert {one.rule for one in watched.told} == {"retry_storm"}
+    assert watched.database.rows("SELECT muted_by FROM alert WHERE rule = 'burn_rate'") == [
+        {"muted_by": "retry_storm: many sessions storm this tool"}
+    ]
+
+
+@on_sqlite
+def test_a_hot_retry_without_end_is_told_within_two_minutes(watched: Watched) -> None:
+    fleet = Fleet()
+    steady(fleet, 0, 600, 6, down=lambda _: False)
+    fleet.operation(300, [False] * 50, apart=6, session="hot", arguments="x")
+    watched.run(fleet, 600, watched_from_s=285)
+    assert watched.told[0].at - 300 <= 120
+    assert [(one.rule, one.event) for one in watched.told] == [("loop", FIRED)]
+
+
+@on_sqlite
+def test_b23_one_stuck_agent_is_one_loop_that_others_neither_hide_nor_join(watched: Watched) -> None:
+    fleet = Fleet()
+    fleet.operation(0, [False] * 90, apart=10, session="s1", arguments="x", tool="get_balance", failure="permission")
+    for number in range(30):
+        fleet.call(number * 30, session="s2", arguments=f"{number}", tool="get_balance")
+    for number in range(400):
+        fleet.call(number * 5, session="s3", arguments=f"{number}", tool="list_accounts")
+    watched.run(fleet, 1800, restart_at=(300, 600))
+    assert [(one.rule, one.event) for one in watched.told] == [("loop", FIRED), ("loop", SOLVED)]
+    assert watched.told[0].at <= 75
+    [loop] = watched.database.rows("SELECT * FROM alert WHERE rule = 'loop'")
+    assert '"named":["s1"]' in loop["evidence"]
+    assert '"times":90' in loop["evidence"]
+    # The operation that failed is the caller's doing, and is not charged.
+    assert watched.database.rows("SELECT * FROM alert WHERE rule = 'burn_rate'") == []
+
+
+@on_sqlite
+@sentences(
+    "spoil",
+    {
+        "five times the traffic at the same share of failures": lambda fleet: steady(
+            fleet, 300, 900, 1, down=lambda now: int(now) % 100 < 5, retries=1, sessions=40
+        ),
+        "forty good answers to the same question": lambda fleet: [
+            fleet.call(300 + number * 2, session="same", arguments="x") for number in range(40)
+        ],
+    },
+)
+def test_what_is_no_alert(watched: Watched, spoil: object) -> None:
+    fleet = Fleet()
+    steady(fleet, 0, 900, 5, down=lambda now: int(now) % 100 < 5, retries=1)
+    spoil(fleet)  # type: ignore[operator]
+    watched.run(fleet, 900, watched_from_s=240)
+    assert [one for one in watched.told if one.rule in ("retry_storm", "loop")] == []
+
+
+@on_sqlite
+def test_many_sessions_that_fail_twice_each_are_a_storm_though_none_is_a_loop(watched: Watched) -> None:
+    fleet = Fleet()
+    steady(fleet, 0, 300, 3, down=lambda _: False, sessions=20)
+    steady(fleet, 300, 600, 3, down=lambda _: True, retries=1, sessions=100, failure="validation")
+    watched.run(fleet, 600, watched_from_s=285)
+    assert watched.told[0][1:5] == (FIRED, "retry_storm", WARN, FLEET)
+    assert watched.told[0].at - 300 <= 180
+    assert {one.rule for one in watched.told} == {"retry_storm"}
+
+
+@on_sqlite
+def test_two_waves_75_minutes_apart_are_two_alerts_and_no_flapping(watched: Watched) -> None:
+    fleet = Fleet()
+    steady(fleet, 0, 7200, 6, down=lambda now: 300 <= now < 600 or 4800 <= now < 5100)
+    watched.run(fleet, 7200)
+    assert watched.of("retry_storm") == [(FIRED, WARN), (ESCALATED, PAGE), (SOLVED, PAGE)] * 2
+    assert {row["flapping"] for row in watched.database.rows("SELECT flapping FROM alert")} <= {0}
+
+
+@on_sqlite
+def test_a_metastable_run_is_one_alert_for_its_whole_life(watched: Watched) -> None:
+    fleet = Fleet()
+    attempts = overloaded(fleet, 10, 420)
+    before = [well for start, well in attempts if start < 120]
+    after = [well for start, well in attempts if 220 <= start < 420]
+    assert len(after) / 200 > 3 * len(before) / 120
+    assert sum(after) / 200 < 0.1 * sum(before) / 120
+    watched.run(fleet, 435)
+    assert watched.of("retry_storm") == [(FIRED, PAGE)]
+    assert {one.rule for one in watched.told if one.severity != "info"} == {"retry_storm"}
+    assert watched.told[0].at - 120 <= 60
+
+
+@on_sqlite
+def test_its_control_that_recovers_is_a_short_alert_at_most(watched: Watched) -> None:
+    fleet = Fleet()
+    attempts = overloaded(fleet, 9, 1200)
+    assert all(well for start, well in attempts if start > 300)
+    watched.run(fleet, 1200)
+    assert [event for event, _ in watched.of("retry_storm")].count(FIRED) <= 1
+    assert watched.database.rows("SELECT * FROM alert WHERE state = 'firing'") == []
+
+
+@on_sqlite
+def test_a_server_that_falls_silent_is_told_of_while_others_go_on(watched: Watched) -> None:
+    fleet, other = Fleet(), Fleet()
+    steady(fleet, 0, 3600, 20, down=lambda _: False)
+    watched.run(fleet, 3600, watched_from_s=3500)
+    assert watched.told == []
+    steady(other, 3600, 4800, 10, down=lambda _: False, tool="other")
+    for now_s in range(3600, 4800, 60):
+        other_spans = [one.span for one in other.sent if now_s - 60 <= one.end < now_s]
+        if other_spans:
+            watched.database.insert(request(*other_spans, service="bank"), now_ns=START_NS + now_s * SECOND_NS)
+            watched.database.settle(START_NS + now_s * SECOND_NS)
+        watched.tick(now_s)
+    assert [(one.event, one.rule, one.severity) for one in watched.told] == [(FIRED, "silence", TICKET)]
+    assert 600 <= watched.told[0].at - 3580 <= 660
