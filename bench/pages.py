@@ -28,6 +28,7 @@ PAGES = {
     "overview": "/api/v1/overview?",
     "tools": "/api/v1/tools?",
     "tool": "/api/v1/tools/server-1/tool_01?",
+    "empties": "/api/v1/empties?",
     "retries": "/api/v1/retries?",
     "retries, of a tool": "/api/v1/retries?server=server-1&tool=tool_01&",
     "operations": "/api/v1/chains?limit=50&",
@@ -37,10 +38,11 @@ PAGES = {
     "calls, failures": "/api/v1/calls?limit=50&outcome=failure&",
     "calls, a tool's permission errors": "/api/v1/calls?limit=50&tool=tool_40&category=permission&",
     "calls, of a client": "/api/v1/calls?limit=50&client=agent-2&",
+    "alerts": "/api/v1/alerts?",
     "health": "/api/v1/health?",
     "status": "/api/v1/status?",
 }
-WITHOUT_RANGE = ("health", "status")
+WITHOUT_RANGE = ("alerts", "health", "status")
 
 
 @contextmanager

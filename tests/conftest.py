@@ -20,6 +20,36 @@ settings.register_profile("thorough", settings.get_profile("default"), max_examp
 settings.load_profile("default")
 
 
+# The tests that run on PostgreSQL too, unless all are asked for: those of statements, transactions and workers beside each other.
+# What only reads the answers is the same on both engines, and filling PostgreSQL takes ten times as long.
+ON_POSTGRESQL_TOO = frozenset(
+    {
+        *("test_store", "test_work_store", "test_settle", "test_leases", "test_extremes", "test_chaining", "test_writer", "test_app"),
+        *("test_database", "test_tables", "test_plans_on_postgresql", "test_status", "test_export", "test_rebuild", "test_check"),
+    }
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the whole suite run on both engines."""
+    parser.addoption("--all-on-postgresql", action="store_true", help="run every test that needs a database on PostgreSQL too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what runs on SQLite alone unless it is asked for."""
+    if config.getoption("--all-on-postgresql"):
+        return
+    left_out = [item for item in items if _on_postgresql(item) and item.path.stem not in ON_POSTGRESQL_TOO]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        kept = set(items) - set(left_out)
+        items[:] = [item for item in items if item in kept]
+
+
+def _on_postgresql(item: pytest.Item) -> bool:
+    return isinstance(item, pytest.Function) and hasattr(item, "callspec") and item.callspec.params.get("new_url") == "postgresql"
+
+
 def migrated(url: str) -> None:
     """Bring a database to the newest schema."""
     engine = engine_of(url)
@@ -53,7 +83,7 @@ def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], str]]:
-    """Makes empty databases of the newest schema; gives their URLs. Every test that needs one runs on both engines."""
+    """Makes empty databases of the newest schema; gives their URLs. Tests that need one can run on both engines."""
     if request.param == "sqlite":
         file, numbers = request.getfixturevalue("empty_file"), itertools.count()
         yield lambda: f"sqlite:///{shutil.copy(file, tmp_path / f'{next(numbers)}.db')}"
