@@ -5,19 +5,19 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, exists, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, or_, select, tuple_
 from sqlmodel import SQLModel
 
 from dashboard.filters import CALL_NAMES, LENGTH_NAMES, Filter, FilterError
 from dashboard.fingerprints import fingerprint
-from dashboard.moments import DAY_NS, MINUTE_NS, length
+from dashboard.moments import MINUTE_NS, length
+from dashboard.place_queries import placed
 from dashboard.stretch_queries import as_table, holding
 from schemas import tables  # noqa: F401 - declares the tables in the metadata
 from schemas.export import call_record
 from schemas.rollups import OTHER_TOOLS
 
 CALL: Table = SQLModel.metadata.tables["call"]
-TOOL_NAME: Table = SQLModel.metadata.tables["tool_name"]
 
 Found = Row[*tuple[Any, ...]]
 
@@ -155,14 +155,8 @@ def _statement(question: Filter, after: Cursor | None, columns: tuple[ColumnElem
 
 
 def _conditions(question: Filter) -> Iterator[ColumnElement[bool]]:
-    for name in ("environment", "server", "client"):
-        if (value := getattr(question, name)) is not None:
-            yield CALL.c[name] == value
-    if question.tool == OTHER_TOOLS:
-        day_ns = CALL.c.start_ns - CALL.c.start_ns % DAY_NS
-        of_call = (TOOL_NAME.c.day_ns == day_ns, TOOL_NAME.c.server == CALL.c.server, TOOL_NAME.c.tool == CALL.c.tool)
-        yield or_(CALL.c.tool == OTHER_TOOLS, exists().where(*of_call, TOOL_NAME.c.named.is_(False)))
-    elif question.tool is not None:
+    yield from placed(CALL, question)
+    if question.tool not in (None, OTHER_TOOLS):
         # The index that leads with the tool has the time after the server: without one it is no help, and must look so.
         yield (CALL.c.tool if question.server is not None else CALL.c.tool.concat("")) == question.tool
     names = ("outcome", "emptiness", "category", "channel", "session", "decided_by", "category_decided_by", "error_type")

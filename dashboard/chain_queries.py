@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, exists, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, or_, select, tuple_
 from sqlmodel import SQLModel
 
 from dashboard.filters import Filter, FilterError
-from dashboard.moments import DAY_NS, MINUTE_NS
+from dashboard.moments import MINUTE_NS
+from dashboard.place_queries import placed
 from dashboard.queries import SERIES
 from dashboard.retry_queries import ROLLUP
 from dashboard.stretch_queries import Held, as_table, holding
@@ -19,7 +20,6 @@ from schemas.rollups import OTHER_TOOLS, RETRY_GRAINS
 CALL: Table = SQLModel.metadata.tables["call"]
 CHAIN: Table = SQLModel.metadata.tables["chain"]
 RETRY: Table = SQLModel.metadata.tables["retry"]
-TOOL_NAME: Table = SQLModel.metadata.tables["tool_name"]
 
 # Counts follow operations within seconds; operations younger than this are looked for without them.
 _FRESH_NS = 5 * MINUTE_NS
@@ -140,14 +140,8 @@ def _in_state(statement: Select[Any], state: str | None, now_ns: int) -> Select[
 
 
 def _conditions(question: Filter) -> Iterator[ColumnElement[bool]]:
-    for name in ("environment", "server", "client"):
-        if (value := getattr(question, name)) is not None:
-            yield CHAIN.c[name] == value
-    if question.tool == OTHER_TOOLS:
-        day_ns = CHAIN.c.start_ns - CHAIN.c.start_ns % DAY_NS
-        of_chain = (TOOL_NAME.c.day_ns == day_ns, TOOL_NAME.c.server == CHAIN.c.server, TOOL_NAME.c.tool == CHAIN.c.tool)
-        yield or_(CHAIN.c.tool == OTHER_TOOLS, exists().where(*of_chain, TOOL_NAME.c.named.is_(False)))
-    elif question.tool is not None:
+    yield from placed(CHAIN, question)
+    if question.tool not in (None, OTHER_TOOLS):
         yield CHAIN.c.tool == question.tool
 
 
