@@ -59,6 +59,11 @@ class Watched:
         expect(self.page.locator(".plot:not([data-ready=yes])")).to_have_count(0, timeout=20_000)
 
     @property
+    def refreshed(self) -> list[Response]:
+        """What the page fetched to renew itself; the browser fetches a favicon whenever it likes."""
+        return [response for response in self.fetched if "x-toolvitals-refresh" in response.request.headers]
+
+    @property
     def overflow(self) -> int:
         """How many pixels the page is wider than the window."""
         width: int = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
