@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine, Row, delete, func, select, text, tuple_
 
@@ -17,8 +17,19 @@ MINUTE_NS = 60 * 10**9
 REBUILT_TO = "rebuilt_to"
 # Traces that a step has to itself on PostgreSQL: collectors with news of them wait until it ends.
 MOST_TAKEN = 250
+DIGITS = "0123456789ABCDEF"
 # The advisory lock of PostgreSQL that one worker at a time has to roll up; a number without a meaning of its own.
 ROLLING_UP = 7_206_291
+
+
+class Lane(NamedTuple):
+    """One of so many equal shares of all traces, by the last digit of their ids."""
+
+    number: int
+    of: int
+
+
+ALL = Lane(0, 1)
 
 
 class WorkStore:
@@ -44,16 +55,22 @@ class WorkStore:
             with self._engine.begin() as connection:
                 yield WorkStore(self._engine, self._names_a_day, connection)
 
-    def pending_traces(self, limit: int) -> dict[bytes, int]:
-        """Traces to settle, the longest waiting first, with the version of their note. In a step: none that another worker has."""
+    def pending_traces(self, limit: int, lane: Lane = ALL) -> dict[bytes, int]:
+        """Traces to settle, the longest waiting first, with the version of their note.
+
+        None that another worker has: PostgreSQL says which these are, on SQLite each keeps to its lane.
+        """
         if self._within is not None:
             limit = min(limit, MOST_TAKEN)
         # Every stored trace comes by here, so SQLite pays no index for the order: it numbers rows as they come.
         order = "rowid" if self._engine.dialect.name == "sqlite" else "noted_ns"
         lock = "FOR UPDATE SKIP LOCKED" if self._within is not None else ""
+        ours = ""
+        if self._within is None and lane.of > 1:
+            ours = f"WHERE instr('{DIGITS}', substr(hex(trace_id), -1)) % {lane.of} = {lane.number}"
         with self._reading() as connection:
-            query = f"SELECT trace_id, version FROM pending_trace ORDER BY {order} LIMIT {limit} {lock}"
-            return dict(map(tuple, connection.exec_driver_sql(query)))
+            query = f"SELECT trace_id, version FROM pending_trace {ours} ORDER BY {order} LIMIT {limit} {lock}"
+            return dict(self._rows(connection, query, ()))
 
     def spans_of(self, trace_ids: Sequence[bytes]) -> dict[bytes, tuple[list[ToolSpan], list[Ancestor]]]:
         """All tool spans and tree places of some traces; traces without a tool span are left out."""
@@ -61,13 +78,13 @@ class WorkStore:
         with self._reading() as connection:
             for ids in chunks(trace_ids):
                 query = self._plain.select_where_in(ToolSpanRow, "trace_id", len(ids))
-                for row in connection.exec_driver_sql(query, tuple(ids)):
-                    found.setdefault(row[0], ([], []))[0].append(ToolSpan(*row))
+                for span in map(ToolSpan._make, self._rows(connection, query, tuple(ids))):
+                    found.setdefault(span.trace_id, ([], []))[0].append(span)
                 wanted = tuple(trace_id for trace_id in ids if trace_id in found)
                 if wanted:
                     query = self._plain.select_where_in(AncestryRow, "trace_id", len(wanted), ", ".join(Ancestor._fields))
-                    for row in connection.exec_driver_sql(query, wanted):
-                        found[row[0]][1].append(Ancestor(*row))
+                    for place in map(Ancestor._make, self._rows(connection, query, wanted)):
+                        found[place.trace_id][1].append(place)
         return found
 
     def calls_of(self, trace_ids: Sequence[bytes]) -> dict[bytes, list[CallTuple]]:
@@ -75,8 +92,8 @@ class WorkStore:
         found: dict[bytes, list[CallTuple]] = {}
         with self._reading() as connection:
             for ids in chunks(trace_ids):
-                for row in connection.exec_driver_sql(self._plain.select_where_in(CallRow, "trace_id", len(ids)), tuple(ids)):
-                    found.setdefault(row[0], []).append(tuple(row))
+                for row in self._rows(connection, self._plain.select_where_in(CallRow, "trace_id", len(ids)), tuple(ids)):
+                    found.setdefault(row[0], []).append(row)
         return found
 
     @contextmanager
@@ -173,6 +190,13 @@ class WorkStore:
             query = query if wanted is None else query.where(column == wanted)
         with self._reading() as connection:
             return connection.execute(query).all()
+
+    @staticmethod
+    def _rows(connection: Connection, query: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """All rows of a query as plain tuples, by the driver's own connection: every span and call comes by here."""
+        driver: Any = connection.connection.driver_connection
+        found: list[tuple[Any, ...]] = driver.execute(query, values).fetchall()
+        return found
 
     def _reading(self) -> AbstractContextManager[Connection]:
         return nullcontext(self._within) if self._within is not None else self._engine.connect().execution_options(read_only=True)

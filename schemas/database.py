@@ -1,6 +1,7 @@
 """Open the database, bring it to the newest schema, tune it; says why for each pragma."""
 
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from sqlalchemy import Engine, create_engine, event, func, make_url, select
 MIGRATIONS = Path(__file__).parent / "migrations"
 # The advisory lock of PostgreSQL that a migration has; a number without a meaning of its own.
 MIGRATING = 7_206_290
+# SQLite's own waiting for so long is two looks, a millisecond and two apart.
+LOOK_EVERY_MS = 3
 
 
 def open_database(url: str, *, busy_timeout_s: float = 5.0) -> Engine:
@@ -30,7 +33,7 @@ def open_database(url: str, *, busy_timeout_s: float = 5.0) -> Engine:
     # Parameters are what strangers sent: they do not belong into error texts, hence not into logs.
     engine = create_engine(parsed, hide_parameters=True, connect_args={"timeout": busy_timeout_s, "check_same_thread": False})
     event.listen(engine, "connect", _tune_sqlite)
-    event.listen(engine, "begin", _begin_immediate)
+    event.listen(engine, "begin", lambda connection: _begin(connection, busy_timeout_s))
     return engine
 
 
@@ -47,16 +50,34 @@ def _tune_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.execute("PRAGMA cache_size = -65536")
     # Sorting and grouping for pages never touches the disk.
     connection.execute("PRAGMA temp_store = MEMORY")
-    # A checkpoint writes a page once, however often it changed since the last: rare ones save most of the random writes.
-    connection.execute("PRAGMA wal_autocheckpoint = 16000")
+    # A checkpoint writes a page once, however often it changed since the last: one every 128 MiB saves most of the random writes.
+    connection.execute("PRAGMA wal_autocheckpoint = 32000")
     # The write-ahead log shrinks back after a burst.
     connection.execute("PRAGMA journal_size_limit = 67108864")
 
 
-def _begin_immediate(connection: Any) -> None:
+def _begin(connection: Any, busy_timeout_s: float) -> None:
     # A transaction that will write takes the write lock at once: it waits (busy timeout) instead of failing half way.
-    read_only = connection.get_execution_options().get("read_only", False)
-    connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+    if connection.get_execution_options().get("read_only", False):
+        connection.exec_driver_sql("BEGIN")
+        return
+    driver = connection.connection.driver_connection
+    until = time.monotonic() + busy_timeout_s
+    # SQLite waits ever longer between its looks, up to a tenth of a second: among busy writers it would miss every short gap.
+    driver.execute(f"PRAGMA busy_timeout = {LOOK_EVERY_MS}")
+    try:
+        while True:
+            try:
+                driver.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                    # Once more, for an error as all others are.
+                    connection.exec_driver_sql("BEGIN IMMEDIATE")
+                    return
+            else:
+                return
+    finally:
+        driver.execute(f"PRAGMA busy_timeout = {round(busy_timeout_s * 1000)}")
 
 
 def newest_schema() -> str:

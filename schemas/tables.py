@@ -145,12 +145,11 @@ class CallRow(SQLModel, table=True):
         partial_index("ix_call_minute_ns_likeness", "minute_ns", "likeness", "duration_ns", "start_ns", "link").ddl_if("sqlite"),
         Index("ix_call_uncounted", "start_ns", sqlite_where=text("minute_ns IS NULL")).ddl_if("sqlite"),
         Index("ix_call_tool_server_start_ns", "tool", "server", "start_ns"),
-        # Linking looks for the call before and after one: of the same arguments, of any, and by what it is named.
-        partial_index("ix_call_session_tool_server_arguments_hash_start_ns", "session", "tool", "server", "arguments_hash", "start_ns"),
-        partial_index("ix_call_session_tool_server_start_ns", "session", "tool", "server", "start_ns"),
+        # Linking looks for the call before and after one: of the same arguments, and by what it is named.
+        partial_index("ix_call_same_arguments", "session", "tool", "server", "arguments_hash", "start_ns", known="arguments_hash"),
         partial_index("ix_call_retry_of", "retry_of"),
-        # Whether a session went on, and its calls by time.
-        partial_index("ix_call_session_start_ns", "session", "start_ns"),
+        # The calls of a session by time: of one tool, and whether it went on.
+        partial_index("ix_call_session_start_ns_tool_server", "session", "start_ns", "tool", "server"),
     )
 
 

@@ -14,14 +14,14 @@ from collector.counting import likeness
 from collector.settling import ATTEMPT_COLUMNS, CallTuple, Settling
 from collector.work.linking import Surroundings
 from collector.work.operations import Changes, follow
-from collector.work_store import MINUTE_NS, WorkStore
+from collector.work_store import ALL, MINUTE_NS, Lane, WorkStore
 from schemas.calls import Call, FailedChild, View
 from schemas.rollups import DAY_NS, DIMENSIONS
 from schemas.spans import Ancestor, ToolSpan
 from schemas.vocabulary import lexicon
 
 # Traces in one transaction: small enough that the collector waits for the write lock only briefly.
-TRACES_A_STEP = 1000
+TRACES_A_STEP = 2000
 BUCKETS_A_STEP = 20
 
 # The fields of a call stand in the order of the columns (a test holds it); the last three are written as text,
@@ -60,13 +60,12 @@ class Settler:
         self._skew_ns = settings.clock_skew_s * 10**9
         self._span_ns = settings.tool_span_days * DAY_NS
 
-    def settle(self, now_ns: int, limit: int = TRACES_A_STEP) -> int:
-        """Settle up to `limit` pending traces. Returns how many were settled or found already settled by another."""
+    def settle(self, now_ns: int, limit: int = TRACES_A_STEP, lane: Lane = ALL) -> int:
+        """Settle up to `limit` pending traces of a lane. Returns how many were settled or found already settled by another."""
         with self._store.step() as store:
-            return self._settle(store, now_ns, limit)
+            return self._settle(store, store.pending_traces(limit, lane), now_ns)
 
-    def _settle(self, store: WorkStore, now_ns: int, limit: int) -> int:
-        versions = store.pending_traces(limit)
+    def _settle(self, store: WorkStore, versions: Mapping[bytes, int], now_ns: int) -> int:
         if not versions:
             return 0
         ids = sorted(versions)
