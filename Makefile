@@ -8,6 +8,8 @@ RUN_STAMP := $(VENV)/.installed-run
 DEMO_STAMP := $(VENV)/.installed-demo
 DEV_STAMP := $(VENV)/.installed-dev
 # Bytecode is compiled when it is first needed: compiling all of it would take longer than everything else.
+# A worker for each core, but not more than there are servers and browsers for; who has done its part takes from the others.
+CORES := --numprocesses logical --maxprocesses 8 --dist worksteal
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable
 PINS := constraints.txt pyproject.toml
 
@@ -25,9 +27,9 @@ run: $(RUN_STAMP) ## Run collector, worker and dashboard (Ctrl-C stops them); op
 demo: $(DEMO_STAMP) ## The same with a fleet of real MCP servers and agents that send spans
 	@exec $(BIN)/toolvitals demo $(ARGS)
 
-test: $(DEV_STAMP) ## Run the whole test suite (installs what it needs)
+test: $(DEV_STAMP) ## Run the whole test suite on all cores (installs what it needs); less by ARGS="tests/cli -n 0"
 	@sh .ci/test-tools
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest $(CORES) $(ARGS)
 
 lint: $(DEV_STAMP) ## Check style and types
 	$(BIN)/ruff check .

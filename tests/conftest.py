@@ -1,9 +1,10 @@
-"""What all tests share: a fresh migrated database on either engine, copied from one that is migrated once."""
+"""What all tests share: a fresh migrated database on either engine, copied from one that is migrated, and filled, once."""
 
 import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from sqlalchemy import Engine
 
 from schemas.database import migrate
-from tests.database import Database, NewDatabase, engine_of
+from tests.database import Database, Fill, NewDatabase, engine_of
 from tests.postgres import Cluster, running
 
 # Two cores, shared: no deadline tells anything of the code. More examples by --hypothesis-profile=thorough.
@@ -26,6 +27,7 @@ ON_POSTGRESQL_TOO = frozenset(
     {
         *("test_store", "test_work_store", "test_settle", "test_leases", "test_extremes", "test_chaining", "test_writer", "test_app"),
         *("test_database", "test_tables", "test_plans_on_postgresql", "test_status", "test_export", "test_rebuild", "test_check"),
+        *("test_review_counts", "test_reviewing", "test_keeping_reviews"),
     }
 )
 
@@ -50,10 +52,9 @@ def _on_postgresql(item: pytest.Item) -> bool:
     return isinstance(item, pytest.Function) and hasattr(item, "callspec") and item.callspec.params.get("new_url") == "postgresql"
 
 
-def migrated(url: str) -> None:
-    """Bring a database to the newest schema."""
+def _fill(url: str, fill: Fill) -> None:
     engine = engine_of(url)
-    migrate(engine)
+    fill(engine)
     engine.dispose()
 
 
@@ -65,30 +66,49 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def template(cluster: Cluster) -> str:
-    """The name of an empty PostgreSQL database of the newest schema."""
-    name = cluster.create()
-    migrated(cluster.url(name))
-    return name
+def template(cluster: Cluster) -> Callable[[Fill], str]:
+    """The name of the PostgreSQL database that was filled so; what `migrate` makes of an empty one is what the others start from."""
+
+    @cache
+    def template(fill: Fill) -> str:
+        name = cluster.create() if fill is migrate else cluster.create(template(migrate))
+        _fill(cluster.url(name), fill)
+        return name
+
+    return template
 
 
 @pytest.fixture(scope="session")
-def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty SQLite file of the newest schema."""
-    path = tmp_path_factory.mktemp("migrated") / "empty.db"
-    migrated(f"sqlite:///{path}")
-    assert not os.path.exists(f"{path}-wal")
-    return path
+def file(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Fill], Path]:
+    """The SQLite file that was filled so, as `template` is for PostgreSQL."""
+    folder, numbers = tmp_path_factory.mktemp("filled"), itertools.count()
+
+    @cache
+    def file(fill: Fill) -> Path:
+        path = folder / f"{next(numbers)}.db"
+        if fill is not migrate:
+            shutil.copy(file(migrate), path)
+        _fill(f"sqlite:///{path}", fill)
+        assert not os.path.exists(f"{path}-wal")
+        return path
+
+    return file
+
+
+@pytest.fixture
+def fill() -> Fill:
+    """What fills a fresh database: nothing, unless a module says that many of its tests begin with the same calls."""
+    return migrate
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], str]]:
-    """Makes empty databases of the newest schema; gives their URLs. Tests that need one can run on both engines."""
+def new_url(request: pytest.FixtureRequest, tmp_path: Path, fill: Fill) -> Iterator[Callable[[], str]]:
+    """Makes databases of the newest schema, each filled by `fill`; gives their URLs. Tests that need one can run on both engines."""
     if request.param == "sqlite":
-        file, numbers = request.getfixturevalue("empty_file"), itertools.count()
+        file, numbers = request.getfixturevalue("file")(fill), itertools.count()
         yield lambda: f"sqlite:///{shutil.copy(file, tmp_path / f'{next(numbers)}.db')}"
         return
-    cluster, template = request.getfixturevalue("cluster"), request.getfixturevalue("template")
+    cluster, template = request.getfixturevalue("cluster"), request.getfixturevalue("template")(fill)
     made: list[str] = []
 
     def new() -> str:

@@ -26,19 +26,14 @@ JOINED = {"sqlite": "group_concat(duration_idx)", "postgresql": "string_agg(CAST
 ROLLUP_IS = """
     WITH width(width_s, width_ns) AS (VALUES (60, 60000000000), (900, 900000000000), (7200, 7200000000000), (86400, 86400000000000)),
     grain(grain) AS (VALUES (0), (1), (2)),
-    named AS MATERIALIZED (
+    named AS (
         SELECT *, start_ns - start_ns % 86400000000000 AS day_ns,
                (server, tool) IN (SELECT server, tool FROM call WHERE outcome IN ('success', 'partial')) AS known
         FROM call
     ),
-    placed AS MATERIALIZED (
-        SELECT day_ns, server, tool, ROW_NUMBER() OVER (PARTITION BY day_ns, server ORDER BY min(start_ns), tool) AS place
-        FROM named GROUP BY 1, 2, 3
-    ),
-    folded AS MATERIALIZED (
-        SELECT named.*, CASE WHEN known OR place <= :names THEN tool ELSE '(other)' END AS shown
-        FROM placed JOIN named USING (day_ns, server, tool)
-    )
+    dated AS (SELECT *, min(start_ns) OVER (PARTITION BY day_ns, server, tool) AS first_ns FROM named),
+    placed AS (SELECT *, DENSE_RANK() OVER (PARTITION BY day_ns, server ORDER BY first_ns, tool) AS place FROM dated),
+    folded AS MATERIALIZED (SELECT *, CASE WHEN known OR place <= :names THEN tool ELSE '(other)' END AS shown FROM placed)
     SELECT grain, width_s, start_ns - start_ns % width_ns AS bucket_ns, environment,
            CASE WHEN grain < 2 THEN server ELSE '' END AS server, CASE WHEN grain < 1 THEN client ELSE '' END AS client,
            CASE WHEN grain < 2 THEN shown ELSE '' END AS tool, outcome,
@@ -163,3 +158,5 @@ on_postgresql = pytest.mark.parametrize("new_url", ["postgresql"], indirect=True
 
 KEYS = "grain, width_s, bucket_ns, environment, server, client, tool, outcome, emptiness, category, retryable, channel"
 NewDatabase = Callable[..., Database]
+# Fills a database in the same way each time.
+Fill = Callable[[Engine], None]

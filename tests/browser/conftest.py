@@ -1,9 +1,10 @@
 """A real server on a free port, and Debian's Chromium with a watch on everything that it complains about or asks for."""
 
 import os
+import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,12 +15,15 @@ from playwright.sync_api import Browser, Page, Response, expect, sync_playwright
 from sqlalchemy import Engine
 
 from dashboard.app import create_app
-from schemas.database import migrate, open_database
+from schemas.database import migrate
 from schemas.settings import Settings
 from tests import seeds
-from tests.browser.seeding import seeded  # noqa: F401 - a fixture
+from tests.browser.seeding import put_some_calls, seeded  # noqa: F401 - a fixture
+from tests.database import Fill, engine_of
 
 CHROMIUM = "/usr/bin/chromium"
+# Nothing is measured by it: so long a loaded machine may take for what a good one does in a second.
+PATIENCE_S = 60.0
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -29,6 +33,8 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
+
+expect.set_options(timeout=PATIENCE_S * 1000)
 
 if not os.path.exists(CHROMIUM):
     pytest.skip("there is no Chromium here", allow_module_level=True)
@@ -52,11 +58,17 @@ class Watched:
     page: Page
     wrong: list[str] = field(default_factory=list)
     fetched: list[Response] = field(default_factory=list)
+    _now_s: float = seeds.NOW_NS / seeds.SECOND_NS
 
     def visit(self, url: str) -> None:
         """Open a page and wait until its charts are drawn."""
         self.page.goto(url)
-        expect(self.page.locator(".plot:not([data-ready=yes])")).to_have_count(0, timeout=20_000)
+        expect(self.page.locator(".plot:not([data-ready=yes])")).to_have_count(0)
+
+    def later(self, seconds: float = 0) -> None:
+        """Set the clock of the page on by so much. It stands still from then on: a page that takes long to draw must not renew itself."""
+        self._now_s += seconds
+        self.page.clock.set_fixed_time(self._now_s)
 
     @property
     def refreshed(self) -> list[Response]:
@@ -71,17 +83,22 @@ class Watched:
 
     def until(self, expression: str) -> None:
         """Wait until an expression is true. Playwright's own waiting evaluates text in the page, which our CSP forbids."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE_S
         while not self.page.evaluate(expression):
             assert time.monotonic() < deadline, expression
             self.page.wait_for_timeout(50)
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    """A migrated SQLite file."""
-    engine = open_database(f"sqlite:///{tmp_path / 'test.db'}")
-    migrate(engine)
+def fill(request: pytest.FixtureRequest) -> Fill:
+    """What a fresh database is filled by."""
+    return put_some_calls if "seeded" in request.fixturenames else migrate
+
+
+@pytest.fixture
+def engine(file: Callable[[Fill], Path], fill: Fill, tmp_path: Path) -> Iterator[Engine]:
+    """An SQLite file of the newest schema, filled by `fill`."""
+    engine = engine_of(f"sqlite:///{shutil.copy(file(fill), tmp_path / 'test.db')}")
     yield engine
     engine.dispose()
 
@@ -99,7 +116,7 @@ def address(engine: Engine, clock: Clock) -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", ws="none"))
     thread = threading.Thread(target=server.run)
     thread.start()
-    until = time.monotonic() + 20
+    until = time.monotonic() + PATIENCE_S
     while not server.started:
         assert thread.is_alive()
         assert time.monotonic() < until
@@ -126,6 +143,7 @@ def open_page(chromium: Browser, address: str) -> Iterator[object]:
 
     def make(width: int = 1280, theme: str = "light") -> Watched:
         page = chromium.new_page(viewport={"width": width, "height": 844}, color_scheme=theme)
+        page.set_default_timeout(PATIENCE_S * 1000)
         watched = Watched(page)
         # A page that answers 404 or 400 on purpose is no fault of the page.
         page.on("console", lambda m: watched.wrong.append(m.text) if m.type == "error" and "Failed to load" not in m.text else None)

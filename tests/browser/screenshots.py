@@ -26,7 +26,7 @@ VARIANTS = (("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390))
 @contextlib.contextmanager
 def demo(seconds: int) -> Iterator[str]:
     """The address of a dashboard over what the demo fleet sent in so many seconds."""
-    ports = {name: free_port(HOST) for name in ("port", "otlp-http-port", "otlp-grpc-port")}
+    ports = {name: free_port(HOST) for name in ("port", "otlp-http-port", "otlp-grpc-port", "worker-port")}
     with tempfile.TemporaryDirectory() as data:
         options = [word for name, number in ports.items() for word in (f"--{name}", str(number))]
         command = [sys.executable, "-m", "cli.main", "demo", "--data", data, "--seed", "3", "--pace", "2", *options]

@@ -25,13 +25,17 @@ def some_calls() -> list[dict[str, Any]]:
     ] + [seeds.call(n, tool=f"a_rather_long_tool_name_{n % 7}", **KINDS[n % 6]) for n in range(3, 600, 3)]
 
 
-@pytest.fixture
-def seeded(engine: Engine) -> list[dict[str, Any]]:
-    """A database with `some_calls` and their spans."""
+def put_some_calls(engine: Engine) -> None:
+    """Insert `some_calls` and their spans."""
     rows = some_calls()
     seeds.put_calls(engine, rows)
     seeds.put(engine, "tool_span", [seeds.span(row) for row in rows])
-    return rows
+
+
+@pytest.fixture
+def seeded() -> list[dict[str, Any]]:
+    """`some_calls`. A test that asks for them has a database that is filled with them (conftest.py)."""
+    return some_calls()
 
 
 def call_path(row: dict[str, Any]) -> str:

@@ -16,30 +16,31 @@ Open = Callable[..., Watched]
 def test_a_new_failure_appears_without_reload(open_page: Open, address: str, engine: Engine, seeded: object) -> None:
     watched = open_page()
     page = watched.page
-    page.clock.install()
+    watched.later()
     watched.visit(f"{address}/")
     page.evaluate("window.marker = 'same document'")
     page.evaluate("window.scrollTo(0, 300)")
     drawn = page.evaluate("document.querySelector('#chart-failures .plot').data.length")
     row = seeds.call(9999, start_ns=seeds.NOW_NS, tool="brand_new", outcome="failure", category="permission", message="keep out")
     seeds.put_calls(engine, [row])
-    page.clock.run_for(11_000)
+    watched.later(11)
     page.locator("#card-tools").get_by_text("brand_new").wait_for()
     watched.until(f"document.querySelector('#chart-failures .plot').data.length === {drawn + 1}")
     assert page.evaluate("window.marker") == "same document"
     assert page.evaluate("window.scrollY") == 300
     # The list of failures is further down: it is fetched once it is looked at.
     page.locator("#card-latest").scroll_into_view_if_needed()
-    page.clock.run_for(11_000)
+    watched.later(11)
     page.locator("#card-latest").get_by_text("brand_new").wait_for()
 
 
 def test_only_what_is_seen_is_fetched(open_page: Open, address: str, seeded: object) -> None:
     watched = open_page()
-    watched.page.clock.install()
+    watched.later()
     watched.visit(f"{address}/")
     whole = watched.fetched[0].body()
-    watched.page.clock.run_for(11_000)
+    with watched.page.expect_response(lambda response: "x-toolvitals-refresh" in response.request.headers):
+        watched.later(11)
     watched.until("document.querySelector('.live-text').textContent === 'updated 0 s ago'")
     [refresh] = watched.refreshed
     asked = refresh.request.headers["x-toolvitals-refresh"].split()
@@ -52,12 +53,12 @@ def test_only_what_is_seen_is_fetched(open_page: Open, address: str, seeded: obj
 def test_an_open_table_stays_open_and_scrolled(open_page: Open, address: str, engine: Engine, seeded: object) -> None:
     watched = open_page()
     page = watched.page
-    page.clock.install()
+    watched.later()
     watched.visit(f"{address}/")
     page.locator("#chart-outcomes summary").click()
     page.evaluate("document.querySelector('#chart-outcomes .scroll').scrollTop = 50")
     seeds.put_calls(engine, [seeds.call(9999, start_ns=seeds.NOW_NS, outcome="failure", category="permission")])
-    page.clock.run_for(11_000)
+    watched.later(11)
     page.locator("#chart-outcomes table").get_by_text("permission").wait_for()
     assert page.locator("#chart-outcomes details").get_attribute("open") is not None
     assert page.evaluate("document.querySelector('#chart-outcomes .scroll').scrollTop") == 50
@@ -65,26 +66,26 @@ def test_an_open_table_stays_open_and_scrolled(open_page: Open, address: str, en
 
 def test_the_first_call_turns_the_waiting_page_into_a_dashboard(open_page: Open, address: str, engine: Engine) -> None:
     watched = open_page()
-    watched.page.clock.install()
+    watched.later()
     watched.visit(address)
     seeds.put(engine, "counter", [{"name": "received_spans", "value": 3}, {"name": "ignored_spans", "value": 3}])
-    watched.page.clock.run_for(11_000)
+    watched.later(11)
     watched.page.get_by_text("3 spans arrived, but none describes a tool call").wait_for()
     seeds.put_calls(engine, [seeds.call(1, outcome="failure")])
-    watched.page.clock.run_for(11_000)
+    watched.later(11)
     watched.page.locator("#tiles").wait_for()
     watched.page.locator("#chart-outcomes .plot[data-ready=yes]").wait_for()
 
 
 def test_a_lost_connection_is_told_and_found_again(open_page: Open, address: str, seeded: object) -> None:
     watched = open_page()
-    watched.page.clock.install()
+    watched.later()
     watched.visit(address)
     watched.page.route("**/*", lambda route: route.fulfill(status=503, body="gone"))
-    watched.page.clock.run_for(11_000)
-    watched.page.get_by_text("disconnected, data is").wait_for()
+    watched.later(11)
+    watched.page.get_by_text("disconnected, data is 11 s old").wait_for()
     watched.page.unroute("**/*")
-    watched.page.clock.run_for(11_000)
+    watched.later(11)
     watched.page.get_by_text("updated 0 s ago").wait_for()
 
 

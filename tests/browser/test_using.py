@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Watched
+from tests.browser.conftest import PATIENCE_S, Watched
 from tests.browser.seeding import call_path
 
 pytestmark = pytest.mark.browser
@@ -120,6 +120,7 @@ def test_a_choice_in_the_filter_bar_acts_at_once(open_page: Open, address: str, 
 
 def test_the_zone_of_the_browser_is_offered_and_kept(open_page: Open, address: str, seeded: list[dict[str, Any]], chromium: Any) -> None:
     context = chromium.new_context(timezone_id="Asia/Tokyo")
+    context.set_default_timeout(PATIENCE_S * 1000)
     page = context.new_page()
     page.goto(f"{address}/calls")
     expect(page.locator("#calls thead")).to_contain_text("Time (Europe/Berlin)")

@@ -1,15 +1,16 @@
 """Calls made of what thirty instrumentations really emit tell the truth, in any order, any batches, and sent twice."""
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from schemas.database import migrate
 from tests import operations
-from tests.database import Database
+from tests.database import Database, Fill
 from tests.faithfulness import RECEIVED_NS, record, requests, score, shuffled, single_spans
 
 # Requests in one transaction: the durability of each is tested elsewhere.
@@ -28,10 +29,10 @@ def receive(database: Database, given: Iterable[ExportTraceServiceRequest], sett
 
 
 @pytest.fixture(scope="module")
-def as_captured(empty_file: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
+def as_captured(file: Callable[[Fill], Path], tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
     """The calls and rollups of the captures as they were sent, made on SQLite: the other engine must say the same."""
     path = tmp_path_factory.mktemp("captured") / "test.db"
-    shutil.copy(empty_file, path)
+    shutil.copy(file(migrate), path)
     database = Database(f"sqlite:///{path}")
     found = receive(database, requests(), settling=False)
     database.close()

@@ -13,12 +13,12 @@ from dashboard import kinds
 from dashboard.pages.tools import OPERATIONS
 from tests import seeds
 from tests.dashboard.reading import Page
+from tests.database import Fill
 
 OUTCOMES = ("success", "partial", "failure", "cancelled", "deferred")
 
 
-@pytest.fixture(autouse=True)
-def calls(engine: Engine) -> list[dict[str, object]]:
+def some_calls() -> list[dict[str, object]]:
     """Some 3,000 calls of three tools over 50 minutes, of every kind."""
     kinds = [
         {"outcome": "success", "emptiness": "data"},
@@ -34,12 +34,24 @@ def calls(engine: Engine) -> list[dict[str, object]]:
         {"outcome": "deferred"},
     ]
     tools = ("search", "read", "write")
-    rows = [
+    return [
         seeds.call(n, tool=tools[n % 3], client=("a", "")[n % 2], **kinds[n * 7 % 11], duration_ns=n if n % 5 else None)
         for n in range(1, 3001)
     ]
-    seeds.put_calls(engine, rows)
-    return rows
+
+
+def put_some_calls(engine: Engine) -> None:
+    seeds.put_calls(engine, some_calls())
+
+
+@pytest.fixture
+def fill() -> Fill:
+    return put_some_calls
+
+
+@pytest.fixture
+def calls() -> list[dict[str, object]]:
+    return some_calls()
 
 
 def test_the_overview_says_one_number_everywhere(client: TestClient, calls: list[dict[str, object]]) -> None:

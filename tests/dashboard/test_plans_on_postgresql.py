@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 
 from tests import seeds
 from tests.dashboard.test_plans import AGGREGATES, LISTS
-from tests.database import on_postgresql
+from tests.database import Fill, on_postgresql
 from tests.plans import plan, statements_of, whole_tables
 
 pytestmark = on_postgresql
@@ -17,12 +17,16 @@ PAGES = (*AGGREGATES, *LISTS, "/api/v1/status", f"/calls/{CALL['trace_id'].hex()
 LARGE = {"tool_span", "ancestry", "call", "chain", "retry", "series", "rollup", "duration", "retry_rollup", "retry_histogram"}
 
 
-@pytest.fixture(autouse=True)
 def some_calls(engine: Engine) -> None:
     """A few calls, one of them failed, and their spans."""
     rows = [seeds.call(n, outcome="failure" if n == 7 else "success", session="s") for n in range(1, 200)]
     seeds.put_calls(engine, rows)
     seeds.put(engine, "tool_span", [seeds.span(row) for row in rows])
+
+
+@pytest.fixture
+def fill() -> Fill:
+    return some_calls
 
 
 @pytest.mark.parametrize("path", PAGES)

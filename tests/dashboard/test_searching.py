@@ -5,12 +5,13 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from dashboard import call_queries
+from schemas.database import migrate
 from tests import seeds
 from tests.dashboard.reading import Page
+from tests.database import Fill
 
 
-@pytest.fixture
-def calls(engine: Engine) -> list[dict[str, object]]:
+def some_calls(engine: Engine) -> None:
     """500 calls, two a minute, the oldest of which alone has a flag."""
     rows = [
         seeds.call(
@@ -24,7 +25,11 @@ def calls(engine: Engine) -> list[dict[str, object]]:
         for n in range(1, 501)
     ]
     seeds.put_calls(engine, rows)
-    return rows
+
+
+@pytest.fixture
+def fill() -> Fill:
+    return some_calls
 
 
 @pytest.mark.parametrize("searched", [10, 60, 10_000])
@@ -40,7 +45,7 @@ def calls(engine: Engine) -> list[dict[str, object]]:
     ],
 )
 def test_every_match_is_found_once_however_far_a_page_looks(
-    client: TestClient, calls: object, monkeypatch: pytest.MonkeyPatch, searched: int, query: str, expected: int
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, searched: int, query: str, expected: int
 ) -> None:
     monkeypatch.setattr(call_queries, "SEARCHED", searched)
     found: list[str] = []
@@ -55,7 +60,7 @@ def test_every_match_is_found_once_however_far_a_page_looks(
     assert len(found) == len(set(found)) == expected
 
 
-def test_the_page_says_how_far_it_looked(client: TestClient, calls: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_says_how_far_it_looked(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_queries, "SEARCHED", 100)
     page = Page(client.get("/calls?range=6h&flag=salvaged").text)
     assert "None of the calls that were looked at match." in page.text
@@ -71,7 +76,7 @@ def test_the_page_says_how_far_it_looked(client: TestClient, calls: object, monk
     assert len([link for link in page.links if link.startswith("/calls/")]) == 1
 
 
-def test_chosen_columns_are_shown_and_kept(client: TestClient, calls: object) -> None:
+def test_chosen_columns_are_shown_and_kept(client: TestClient) -> None:
     page = Page(client.get("/calls?range=6h&columns=time,flags&columns=decided_by&outcome=failure").text)
     heads = [attributes for tag, attributes in page.elements if tag == "th"]
     assert len(heads) == 3
@@ -84,6 +89,7 @@ def test_chosen_columns_are_shown_and_kept(client: TestClient, calls: object) ->
     assert "There is no column named" in wrong.text
 
 
+@pytest.mark.parametrize("fill", [migrate], ids=["other calls"])
 def test_facets_lead_to_as_many_calls_as_they_say(client: TestClient, engine: Engine) -> None:
     kinds = [{}, {"emptiness": "empty"}, {"outcome": "failure", "category": "business", "retryable": False}, {"outcome": "cancelled"}]
     seeds.put_calls(engine, [seeds.call(n, tool=f"t{n % 12}", server=f"s{n % 2}", **kinds[n % 4]) for n in range(1, 241)])

@@ -9,6 +9,7 @@ import asyncio
 import json
 import random
 import sys
+from typing import Any
 
 import fastmcp
 import mcp
@@ -64,10 +65,13 @@ async def fetch_page(page: str) -> CallToolResult:
 
 @DOCS.tool()
 async def export_all() -> CallToolResult:
-    """Takes longer than its caller waits."""
-    await asyncio.sleep(2.5)
+    """Takes longer than anybody waits."""
+    await asyncio.sleep(600)
     return CallToolResult(content=[TextContent(text="done")])
 
+
+# The others may take as long as a loaded machine does.
+PATIENCE_S = 60.0
 
 # Tool -> arguments and how often it is called: 3 + 2 + 2 + 3 + 1 + 1 = 12 calls.
 ORDER_CALLS = (
@@ -78,9 +82,18 @@ ORDER_CALLS = (
 DOC_CALLS = (("search_docs", {"query": "returns"}, 3), ("fetch_page", {"page": "returns"}, 1), ("export_all", {}, 1))
 
 
+def patient(call: Caller) -> Caller:
+    """Waits for every tool but the one that must not be waited for."""
+
+    async def wait(tool: str, arguments: dict[str, Any], timeout_s: float) -> tuple[str, bool]:
+        return await call(tool, arguments, timeout_s if tool == "export_all" else PATIENCE_S)
+
+    return wait
+
+
 async def _talk(service: str, call: Caller, policy: Policy, calls: tuple[tuple[str, dict[str, str], int], ...]) -> None:
     with acting_as(service):
-        agent = Agent(call, policy, f"{service}-1", random.Random(1))
+        agent = Agent(patient(call), policy, f"{service}-1", random.Random(1))
         for tool, arguments, times in calls:
             for _ in range(times):
                 await agent.use(tool, arguments)

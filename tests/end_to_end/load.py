@@ -11,7 +11,7 @@ from cli.bodies import PROTOBUF
 
 # Tool spans of one trace.
 CALLS_A_TRACE = 4
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 
 
 def request(exporter: int, number: int, spans: int, start_ns: int | None = None, sessions: int = 0) -> bytes:

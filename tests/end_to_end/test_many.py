@@ -15,11 +15,11 @@ import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from cli.ports import free_port
 from tests import operations
 from tests.database import NewDatabase, on_postgresql
 from tests.end_to_end.conftest import SETTLE_WITHIN_S, START_WITHIN_S, STOP_WITHIN_S, answers, until
 from tests.end_to_end.load import deliver, request
+from tests.ports import reserved_ports
 
 pytestmark = pytest.mark.end_to_end
 
@@ -70,23 +70,33 @@ def ending(*parts: Part) -> Iterator[None]:
             part.end()
 
 
+@pytest.fixture
+def ports() -> Iterator[list[int]]:
+    with reserved_ports(4) as ports:
+        yield ports
+
+
 @on_postgresql
-def test_two_collectors_and_two_workers_share_the_work_and_survive_a_kill(new_database: NewDatabase, tmp_path: Path) -> None:
+def test_two_collectors_and_two_workers_share_the_work_and_survive_a_kill(
+    new_database: NewDatabase, tmp_path: Path, ports: list[int]
+) -> None:
     database, calm = new_database(), new_database()
     bodies = [[request(exporter, number, SPANS, sessions=8) for number in range(REQUESTS)] for exporter in range(EXPORTERS)]
     where = f"--database-url={database.url}"
-    http, grpc = ([free_port("127.0.0.1") for _ in range(2)] for _ in range(2))
+    http, grpc = ports[:2], ports[2:]
     collectors = [
         Part(tmp_path / f"collector-{number}.log", "collect", where, f"--otlp-http-port={http[number]}", f"--otlp-grpc-port={grpc[number]}")
         for number in range(2)
     ]
-    workers = [Part(tmp_path / f"worker-{number}.log", "work", where) for number in range(2)]
-    acknowledged = threading.Semaphore(0)
+    workers = [Part(tmp_path / f"worker-{number}.log", "work", where, "--worker-port=0") for number in range(2)]
+    acknowledged, killed = threading.Semaphore(0), threading.Event()
 
     def export(exporter: int) -> int:
         attempts = 0
         with httpx.Client(timeout=30, trust_env=False) as client:
             for body in bodies[exporter]:
+                # Whoever is fast keeps one back for a collector that is down.
+                assert body is not bodies[exporter][-1] or killed.wait(60)
                 attempts += deliver(client, f"http://127.0.0.1:{http[exporter % 2]}", body)
                 acknowledged.release()
         return attempts
@@ -99,9 +109,10 @@ def test_two_collectors_and_two_workers_share_the_work_and_survive_a_kill(new_da
         exporters = [pool.submit(export, number) for number in range(EXPORTERS)]
         for _ in range(EXPORTERS * REQUESTS // 3):
             assert acknowledged.acquire(timeout=60)
-        for killed in (collectors[0], workers[0]):
-            assert killed.stop(signal.SIGKILL) == -signal.SIGKILL
-            killed.start()
+        for one in (collectors[0], workers[0]):
+            assert one.stop(signal.SIGKILL) == -signal.SIGKILL
+            killed.set()
+            one.start()
         assert sum(one.result() for one in exporters) > EXPORTERS * REQUESTS, "the kill came too late to matter"
         until(
             lambda: database.work.pending_count() == 0,

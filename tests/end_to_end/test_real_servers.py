@@ -26,12 +26,12 @@ TRUTH = {
 
 
 def test_every_call_is_understood_from_span_to_page(up: Running) -> None:
-    subprocess.run([sys.executable, str(EMITTER), up.http, up.grpc], check=True, timeout=60, capture_output=True)
+    subprocess.run([sys.executable, str(EMITTER), up.http, up.grpc], check=True, timeout=120, capture_output=True)
     up.settled(calls=sum(TRUTH.values()))
 
     exported = subprocess.run(
         [sys.executable, "-P", "-m", "cli.main", "export", "calls", f"--data={up.data}"],
-        check=True, timeout=60, capture_output=True, cwd=up.data,
+        check=True, timeout=120, capture_output=True, cwd=up.data,
     ).stdout  # fmt: skip
     calls = [json.loads(line) for line in exported.splitlines()]
     keys = ("server", "tool", "outcome", "emptiness", "category", "channel")
@@ -40,7 +40,7 @@ def test_every_call_is_understood_from_span_to_page(up: Running) -> None:
     # Agent, FastMCP client, SDK client, server: four spans, one call.
     assert {call["client"]: len(call["spans"]) for call in calls} == {"support-agent": 4, "research-agent": 2}
 
-    with httpx.Client(base_url=up.web, trust_env=False) as client:
+    with httpx.Client(base_url=up.web, timeout=60, trust_env=False) as client:
         listed = client.get("/api/v1/calls", params={"limit": 1000}).raise_for_status().json()["calls"]
         assert sorted(listed, key=lambda call: call["call_id"]) == sorted(calls, key=lambda call: call["call_id"])
 

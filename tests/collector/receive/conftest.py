@@ -38,11 +38,11 @@ class HeldStore:
         self._open.set()
 
     def wait_until_entered(self) -> None:
-        assert self.entered.acquire(timeout=20)
+        assert self.entered.acquire(timeout=60)
 
     def insert(self, batch: Sequence[Decoded], now_ns: int) -> None:
         self.entered.release()
-        assert self._open.wait(20)
+        assert self._open.wait(60)
         if self.failures:
             raise self.failures.pop(0)
         error = self.refuses(batch)
@@ -82,7 +82,7 @@ class Edge:
         self.collector.start()
         self.url = f"http://127.0.0.1:{self.collector.http_port}"
         self.target = f"127.0.0.1:{self.collector.grpc_port}"
-        self.client = httpx.Client(base_url=self.url, timeout=30)
+        self.client = httpx.Client(base_url=self.url, timeout=60)
 
     def post(self, body: bytes, content_type: str = "application/x-protobuf", path: str = "/v1/traces", **headers: str) -> httpx.Response:
         more = {name.replace("_", "-"): value for name, value in headers.items()}

@@ -13,7 +13,6 @@ from typing import Any
 import httpx
 import pytest
 
-from cli.ports import free_port
 from collector.core.channels import ALERTMANAGER, APPRISE, ChannelConfig
 from collector.core.messages import message
 from collector.work.notify.alertmanager import Alertmanager
@@ -23,6 +22,7 @@ from collector.work.notify.webhook import payload
 from schemas.alerting import DUE, FIRED, RESOLVED, SECOND_NS, SOLVED, Delivery, labels_of
 from tests.collector.work.notify.conftest import Receiver
 from tests.collector.work.notify.test_outbox import ALERT, RULE
+from tests.ports import reserved_ports
 
 # CI sets it, so that nothing is left out there unseen.
 REQUIRED_VARIABLE = "REQUIRE_ALERTMANAGER"
@@ -37,14 +37,20 @@ apprise = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationW
 
 
 @pytest.fixture
-def alertmanager(tmp_path: Path, receiver: Receiver) -> Iterator[str]:
+def port() -> Iterator[int]:
+    with reserved_ports(1) as [port]:
+        yield port
+
+
+@pytest.fixture
+def alertmanager(tmp_path: Path, receiver: Receiver, port: int) -> Iterator[str]:
     """The address of an Alertmanager that tells our receiver; skips where it is not installed."""
     program = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
     if program is None:
         reason = "Alertmanager is not installed here (Debian: apt-get install prometheus-alertmanager)"
         (pytest.fail if os.environ.get(REQUIRED_VARIABLE) else pytest.skip)(reason)
     (tmp_path / "config.yml").write_text(CONFIG.replace("URL", receiver.url))
-    address = f"127.0.0.1:{free_port('127.0.0.1')}"
+    address = f"127.0.0.1:{port}"
     command = [program, f"--config.file={tmp_path}/config.yml", f"--storage.path={tmp_path}/data", f"--web.listen-address={address}"]
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen([*command, "--cluster.listen-address="], stdout=log, stderr=log)
