@@ -21,7 +21,7 @@ USER toolvitals
 WORKDIR /data
 # In a container the ports are reached from outside it; which of them are published is decided there.
 ENV PATH=/opt/toolvitals/bin:$PATH PYTHONUNBUFFERED=1 TOOLVITALS_DATA=/data TOOLVITALS_HOST=0.0.0.0
-EXPOSE 4317 4318 4320
+EXPOSE 4317 4318 4320 4321
 
 # Right for `up` and `dashboard`; docker-compose.yml has those of the others. Without the proxies that Docker may set for containers.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \

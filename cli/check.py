@@ -40,6 +40,7 @@ def check(
     otlp_http_port: options.OtlpHttpPort = None,
     otlp_grpc_port: options.OtlpGrpcPort = None,
     port: options.Port = None,
+    worker_port: options.WorkerPort = None,
 ) -> None:
     """Look at settings, database, ports, disk and clock; exit code 1 if something is wrong.
 
@@ -53,6 +54,7 @@ def check(
         otlp_http_port=otlp_http_port,
         otlp_grpc_port=otlp_grpc_port,
         port=port,
+        worker_port=worker_port,
     )
     console = Console(highlight=False, soft_wrap=True)
     wrong = 0

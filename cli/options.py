@@ -20,6 +20,7 @@ Host = Annotated[str | None, typer.Option("--host", help="Address that every por
 OtlpHttpPort = Annotated[int | None, typer.Option("--otlp-http-port", help="Port of OTLP over HTTP. (default: 4318)")]
 OtlpGrpcPort = Annotated[int | None, typer.Option("--otlp-grpc-port", help="Port of OTLP over gRPC. (default: 4317)")]
 Port = Annotated[int | None, typer.Option("--port", help="Port of the dashboard. (default: 4320)")]
+WorkerPort = Annotated[int | None, typer.Option("--worker-port", help="Port of the worker's health and metrics. (default: 4321)")]
 LogLevel = Annotated[
     str | None, typer.Option("--log-level", help="Least level that is logged: debug, info, warning or error. (default: info)")
 ]

@@ -10,6 +10,7 @@ PORTS = (
     ("otlp_http_port", "OTLP over HTTP"),
     ("otlp_grpc_port", "OTLP over gRPC"),
     ("port", "the dashboard"),
+    ("worker_port", "health and metrics of the worker"),
 )
 
 

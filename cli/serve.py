@@ -49,6 +49,8 @@ def work(
     config: options.Config = None,
     data: options.Data = None,
     database_url: options.DatabaseUrl = None,
+    host: options.Host = None,
+    worker_port: options.WorkerPort = None,
     log_level: options.LogLevel = None,
 ) -> None:
     """Run the worker alone: it turns stored spans into calls, retry chains and rollups.
@@ -58,7 +60,7 @@ def work(
     from cli.rules import book_of, channels_of
     from collector.work.loop import run_worker
 
-    settings = load_settings(config, data=data, database_url=database_url, log_level=log_level)
+    settings = load_settings(config, data=data, database_url=database_url, host=host, worker_port=worker_port, log_level=log_level)
     start_logging(settings, "worker")
     book, channels = book_of(settings.rules), channels_of(settings.rules)
     with opened(settings) as engine:

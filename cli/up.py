@@ -26,6 +26,7 @@ def up(
     otlp_http_port: options.OtlpHttpPort = None,
     otlp_grpc_port: options.OtlpGrpcPort = None,
     port: options.Port = None,
+    worker_port: options.WorkerPort = None,
     log_level: options.LogLevel = None,
 ) -> None:
     """Run everything: receive spans, understand them, show them. Ctrl-C stops it.
@@ -40,6 +41,7 @@ def up(
         otlp_http_port=otlp_http_port,
         otlp_grpc_port=otlp_grpc_port,
         port=port,
+        worker_port=worker_port,
         log_level=log_level,
     )
     run_all(settings)
@@ -71,7 +73,7 @@ def parts_of(settings: Settings) -> tuple[Part, ...]:
     """The three parts, in the order they stop: first the one that accepts, then the one that settles what was accepted."""
     return (
         Part("collector", command("collect"), url(settings.host, settings.otlp_http_port) + "/readyz"),
-        Part("worker", command("work")),
+        Part("worker", command("work"), url(settings.host, settings.worker_port) + "/healthz"),
         Part("dashboard", command("dashboard"), url(settings.host, settings.port) + "/readyz"),
     )
 

@@ -12,7 +12,7 @@ from types import FrameType
 from sqlalchemy import Engine
 
 from collector.core.decode import Decoder
-from collector.receive.http_server import HttpServer
+from collector.receive.http_server import HttpServer, cannot_be_had
 from collector.receive.ingest import Ingest
 from collector.receive.otlp_grpc import OtlpGrpc
 from collector.receive.otlp_http import OtlpHttp
@@ -75,12 +75,7 @@ class Collector:
             return start(host, port)
         except (OSError, RuntimeError) as error:
             self.stop()
-            why = error.strerror if isinstance(error, OSError) and error.strerror else "it is in use, or not allowed"
-            option = setting.replace("_", "-")
-            raise CannotStart(
-                f"port {port} on {host} cannot be had for {what} ({why}): stop what listens there, "
-                f"or choose another with --{option} or TOOLVITALS_{setting.upper()}"
-            ) from error
+            raise CannotStart(cannot_be_had(error, what, host, port, setting)) from error
 
     def stop(self) -> None:
         """Stop without losing anything that was accepted."""

@@ -17,6 +17,7 @@ from tests.test_documented import COMMANDS, OPERATIONS
 FILE = composition({})
 SERVICES = FILE["services"]
 PORTS = {name: str(Settings.model_fields[name].default) for name in ("otlp_http_port", "otlp_grpc_port", "port")}
+WORKER_PORT = str(Settings.model_fields["worker_port"].default)
 PUBLISHED = {"collector": {PORTS["otlp_http_port"], PORTS["otlp_grpc_port"]}, "dashboard": {PORTS["port"]}}
 DEFAULT_PASSWORD = "change-me"
 
@@ -113,6 +114,10 @@ def test_healthcheck_asks_a_port_of_its_service(name: str) -> None:
     assert port in PUBLISHED[name]
 
 
+def test_healthcheck_of_the_worker_asks_whether_its_loop_turns() -> None:
+    assert f"'http://127.0.0.1:{WORKER_PORT}/healthz'" in " ".join(SERVICES["worker"]["healthcheck"]["test"])
+
+
 def test_database_is_kept_on_a_volume() -> None:
     # The image of PostgreSQL 18 and later has its volume there, and refuses to start with another's.
     assert SERVICES[DATABASE]["image"] == "postgres:18"
@@ -137,7 +142,7 @@ def test_image_runs_our_program_as_a_user_without_rights() -> None:
     assert program in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     [command] = json.loads(said["CMD"])
     assert f"{program} {command}" in COMMANDS
-    assert set(said["EXPOSE"].split()) == set(PORTS.values())
+    assert set(said["EXPOSE"].split()) == {*PORTS.values(), WORKER_PORT}
     assert f"http://127.0.0.1:{PORTS['port']}/readyz" in said["HEALTHCHECK"]
     assert image_environment()["TOOLVITALS_DATA"] == said["WORKDIR"] == "/data"
     assert image_environment()["TOOLVITALS_HOST"] == "0.0.0.0"

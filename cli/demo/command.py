@@ -25,6 +25,7 @@ def demo(
     otlp_http_port: options.OtlpHttpPort = None,
     otlp_grpc_port: options.OtlpGrpcPort = None,
     port: options.Port = None,
+    worker_port: options.WorkerPort = None,
     log_level: options.LogLevel = None,
 ) -> None:
     """Run everything with a fleet of real MCP servers and agents that succeed, fail, retry and storm.
@@ -41,6 +42,7 @@ def demo(
         otlp_http_port=otlp_http_port,
         otlp_grpc_port=otlp_grpc_port,
         port=port,
+        worker_port=worker_port,
         log_level=log_level,
     )
     if send_to is not None:

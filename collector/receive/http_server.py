@@ -70,6 +70,15 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+def cannot_be_had(error: Exception, what: str, host: str, port: int, setting: str) -> str:
+    """In a sentence, why a port could not be bound and what to do; `setting` is the one that chooses it."""
+    why = error.strerror if isinstance(error, OSError) and error.strerror else "it is in use, or not allowed"
+    return (
+        f"port {port} on {host} cannot be had for {what} ({why}): stop what listens there, "
+        f"or choose another with --{setting.replace('_', '-')} or TOOLVITALS_{setting.upper()}"
+    )
+
+
 def bound_socket(host: str, port: int) -> socket.socket:
     """A listening socket on this address. Raises OSError."""
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]

@@ -3,11 +3,13 @@
 import hmac
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from collector.receive.failures import Failure, Fault, Unauthenticated
+from collector.metrics import Received
+from collector.receive.failures import TABLE, Failure, Fault, Unauthenticated
 from collector.receive.inflate import inflate
 from collector.receive.notes import Notes
 from collector.receive.reading import Form
@@ -47,6 +49,7 @@ class Ingest:
         self._token = _token(settings)
         self._lock = threading.Lock()
         self.ignored = {"metrics": 0, "logs": 0}
+        self._failures: Counter[str] = Counter({kind.__name__: 0 for kind in TABLE})
         self.room = Room(settings.max_waiting_bytes)
         # A request must fit twice, as sent and as inflated; one that never fits must not be asked to come again.
         self.limit = min(settings.max_body_bytes, settings.max_waiting_bytes // 2)
@@ -76,7 +79,26 @@ class Ingest:
         """Count a request that is answered with a failure, and log it if it is a mistake of ours."""
         if isinstance(failure, Fault):
             log.error("a request met a mistake in toolvitals and is refused: %s, in %s", failure.reason, failure.place)
+        with self._lock:
+            self._failures[type(failure).__name__] += 1
         self.notes.add(failure)
+
+    def received(self) -> Received:
+        """What came since the start, and what is in work."""
+        written = self._writer.written()
+        with self._lock:
+            failures, ignored = dict(self._failures), dict(self.ignored)
+        return Received(
+            spans=written.spans,
+            requests=written.requests,
+            commits=written.commits,
+            commit_seconds=written.seconds,
+            failures=failures,
+            ignored=ignored,
+            waiting_requests=written.waiting,
+            work_bytes=self.room.held,
+            work_bytes_limit=self.room.capacity,
+        )
 
     def take(self, body: bytes, coding: str, form: Form, place: Place) -> Taken:
         """Bring a request on its way; `place` holds the bytes of `body` already. Raises a Failure. Takes long: use a thread."""

@@ -10,7 +10,7 @@ class Room:
     """Bytes that requests hold from their first byte to their answer, over both protocols and all threads."""
 
     def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
+        self.capacity = capacity
         self._held = 0
         self._lock = threading.Lock()
 
@@ -26,7 +26,7 @@ class Room:
     def change(self, by: int) -> None:
         """Hold so many bytes more (or less). Raises Overloaded if there is no room."""
         with self._lock:
-            if by > 0 and self._held + by > self._capacity:
+            if by > 0 and self._held + by > self.capacity:
                 raise Overloaded("too much is waiting to be stored; nothing of this request is stored: send it again later")
             self._held += by
 

@@ -13,10 +13,11 @@ Ingest bounds the bytes in work, so this queue needs no bound of its own; one gr
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 
@@ -39,6 +40,17 @@ class _Waiting:
         return 1 + len(self.decoded.tool_spans) + len(self.decoded.ancestors)
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a writer has stored since it started, in how many transactions that took how long together, and what waits."""
+
+    spans: int = 0
+    requests: int = 0
+    commits: int = 0
+    seconds: float = 0.0
+    waiting: int = 0
+
+
 class Writer:
     """The one thread that writes spans. `insert` stores a batch in one transaction (Store.insert); `now_ns` is the clock."""
 
@@ -56,6 +68,8 @@ class Writer:
         self._changed = threading.Condition()
         self._closing = False
         self._last_trouble: str | None = None
+        # Replaced whole by the writer's thread, so that others read what belongs together.
+        self._written = Written()
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
 
@@ -70,6 +84,10 @@ class Writer:
             self._queue.append(_Waiting(decoded, answer))
             self._changed.notify()
         return answer
+
+    def written(self) -> Written:
+        """What was stored, and what waits."""
+        return replace(self._written, waiting=len(self._queue))
 
     def close(self) -> None:
         """Write what was accepted, then stop."""
@@ -106,6 +124,7 @@ class Writer:
                 one.answer.set_exception(failure)
 
     def _try(self, batch: Sequence[Decoded]) -> Failure | None:
+        begun = time.perf_counter()
         try:
             self._insert(batch, self._now_ns())
         except (DataError, IntegrityError) as error:
@@ -118,6 +137,13 @@ class Writer:
         if self._last_trouble is not None:
             log.info("the database takes spans again")
             self._last_trouble = None
+        before = self._written
+        self._written = Written(
+            before.spans + sum(one.received for one in batch),
+            before.requests + sum(one.received > 0 for one in batch),
+            before.commits + 1,
+            before.seconds + time.perf_counter() - begun,
+        )
         return None
 
     def _refused(self, batch: Sequence[Decoded], error: Exception) -> Unstorable:

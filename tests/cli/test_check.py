@@ -19,7 +19,7 @@ Run = Callable[..., Result]
 
 def checked(run: Run, data: Path, *words: str, **ports: int) -> Result:
     """Check with ports that are free unless given."""
-    names = ("otlp_http_port", "otlp_grpc_port", "port")
+    names = ("otlp_http_port", "otlp_grpc_port", "port", "worker_port")
     options = [f"--{name.replace('_', '-')}={ports.get(name) or free_port('127.0.0.1')}" for name in names]
     return run("check", f"--data={data}", *options, *words)
 

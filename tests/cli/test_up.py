@@ -16,7 +16,7 @@ from schemas.database import migrate, open_database
 from schemas.settings import Settings
 
 Run = Callable[..., Result]
-ANY_PORTS = ("--port=0", "--otlp-http-port=0", "--otlp-grpc-port=0")
+ANY_PORTS = ("--port=0", "--otlp-http-port=0", "--otlp-grpc-port=0", "--worker-port=0")
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Supervisor]:
 
 
 @pytest.mark.parametrize("command", ["up", "demo"])
-@pytest.mark.parametrize("option", ["--port", "--otlp-http-port", "--otlp-grpc-port"])
+@pytest.mark.parametrize("option", ["--port", "--otlp-http-port", "--otlp-grpc-port", "--worker-port"])
 def test_taken_port_is_named_with_its_option(run: Run, started: list[Supervisor], command: str, option: str) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -81,6 +81,7 @@ def test_parts_get_the_same_settings_and_stop_in_order(run: Run, started: list[S
     assert supervisor.environment["TOOLVITALS_DATA"] == str(tmp_path / "d")
     ready = {part.name: part.ready_url for part in supervisor.parts}
     assert ready["collector"] == f"http://127.0.0.1:{supervisor.environment['TOOLVITALS_OTLP_HTTP_PORT']}/readyz"
+    assert ready["worker"] == f"http://127.0.0.1:{supervisor.environment['TOOLVITALS_WORKER_PORT']}/healthz"
     assert ready["dashboard"] == f"http://127.0.0.1:{supervisor.environment['TOOLVITALS_PORT']}/readyz"
 
 
