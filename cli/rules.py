@@ -100,7 +100,7 @@ def try_on_history(
 
     Example: toolvitals rules test rules.toml --from 7d --to now
     """
-    from collector.alert_counts import AlertCounts
+    from collector.work.past import PastCounts
     from collector.work.replaying import record, replay
 
     if form not in ("text", "json"):
@@ -115,7 +115,7 @@ def try_on_history(
         raise fail("--from is not before --to")
     book = book_of(file or settings.rules)
     with opened(settings) as engine:
-        found = replay(AlertCounts(engine), book, from_ns, to_ns)
+        found = replay(PastCounts(engine), book, from_ns, to_ns)
     if form == "json":
         typer.echo(json.dumps([record(alert, with_delay=True) for alert in found.alerts], indent=1))
     else:

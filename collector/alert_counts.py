@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Engine, cast, func, select
+from sqlalchemy import BigInteger, Connection, Engine, Select, bindparam, cast, func, select
 
 from collector.statements import chunks, table
 from schemas.retry_tables import ChainRow, RetryRollupRow
@@ -72,6 +72,11 @@ class AlertCounts:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        # Made once: what is asked often costs more to write than to answer.
+        self._retry_sums = _summing(table(RetryRollupRow).c, RETRY_SUMS)
+        self._call_sums = _summing(table(RollupRow).c, ("calls",))
+        self._behind, self._first_failure, self._last_call = _of_a_tool()
+        self._failing, self._repeating = _looping()
 
     def series_after(self, last: int) -> list[Series]:
         """The series that came after one, by id: they never change."""
@@ -83,24 +88,39 @@ class AlertCounts:
 
     def retry_sums(self, pieces: Iterable[Piece]) -> list[tuple[int, ...]]:
         """(series, *RETRY_SUMS) of some buckets; a series may come several times."""
-        return self._sums(table(RetryRollupRow).c, RETRY_SUMS, pieces)
+        return self._sums(self._retry_sums, pieces)
 
     def call_sums(self, pieces: Iterable[Piece]) -> list[tuple[int, ...]]:
         """(series, calls) of some buckets; a series may come several times."""
-        return self._sums(table(RollupRow).c, ("calls",), pieces)
+        return self._sums(self._call_sums, pieces)
 
-    def _sums(self, rows: Any, names: Sequence[str], pieces: Iterable[Piece]) -> list[tuple[int, ...]]:
+    def retried_minutes(self, from_ns: int, to_ns: int) -> list[tuple[int, ...]]:
+        """(bucket, series, *RETRY_SUMS) of every minute of a range."""
+        return self._minutes(table(RetryRollupRow).c, RETRY_SUMS, from_ns, to_ns)
+
+    def called_minutes(self, from_ns: int, to_ns: int) -> list[tuple[int, ...]]:
+        """(bucket, series, calls) of every minute of a range."""
+        return self._minutes(table(RollupRow).c, ("calls",), from_ns, to_ns)
+
+    def first_minute(self, default_ns: int) -> int:
+        """The first minute that is still counted by itself; the default if there is none."""
+        rows = table(RetryRollupRow).c
+        query = select(func.min(rows.bucket_ns)).where(rows.grain == GRAIN, rows.width_s == MINUTE_S)
+        with self._reading() as connection:
+            found: int | None = connection.execute(query).scalar()
+        return default_ns if found is None else found
+
+    def _minutes(self, rows: Any, names: Sequence[str], from_ns: int, to_ns: int) -> list[tuple[int, ...]]:
+        within = (rows.grain == GRAIN, rows.width_s == MINUTE_S, rows.bucket_ns >= from_ns, rows.bucket_ns < to_ns)
+        query = select(rows.bucket_ns, rows.series_id, *(rows[name] for name in names)).where(*within)
+        with self._reading() as connection:
+            return list(map(tuple, connection.execute(query)))
+
+    def _sums(self, query: Select[Any], pieces: Iterable[Piece]) -> list[tuple[int, ...]]:
         found: list[tuple[int, ...]] = []
         with self._reading() as connection:
             for piece in pieces:
-                within = (rows.grain == GRAIN, rows.width_s == piece.width_s, rows.bucket_ns >= piece.from_ns, rows.bucket_ns < piece.to_ns)
-                # A sum of PostgreSQL is a Decimal unless it is told otherwise.
-                query = (
-                    select(rows.series_id, *(cast(func.sum(rows[name]), BigInteger) for name in names))
-                    .where(*within)
-                    .group_by(rows.series_id)
-                )
-                found.extend(map(tuple, connection.execute(query)))
+                found.extend(map(tuple, connection.execute(query, piece._asdict())))
         return found
 
     def retry_minutes(self, series_ids: Sequence[int], from_ns: int, to_ns: int) -> list[tuple[int, int, int]]:
@@ -122,55 +142,34 @@ class AlertCounts:
 
     def behind(self, server: str, tools: Sequence[str], from_ns: int, to_ns: int) -> list[Behind]:
         """The last calls of some tools of a server in a range, the newest first; a bounded number."""
-        call = table(CallRow).c
         found: list[Behind] = []
         with self._reading() as connection:
             for tool in tools:
-                within = (call.tool == tool, call.server == server, call.start_ns >= from_ns, call.start_ns <= to_ns)
-                query = select(*(call[name] for name in Behind._fields)).where(*within)
-                found.extend(Behind(*row) for row in connection.execute(query.order_by(call.start_ns.desc()).limit(CALLS_BEHIND)))
+                given = {"server": server, "tool": tool, "from_ns": from_ns, "to_ns": to_ns}
+                found.extend(Behind(*row) for row in connection.execute(self._behind, given))
         return found
 
     def first_failure(self, server: str, tool: str, from_ns: int, to_ns: int) -> int | None:
         """When the first call of a tool failed in a range."""
-        call = table(CallRow).c
-        within = (call.tool == tool, call.server == server, call.start_ns >= from_ns, call.start_ns <= to_ns)
-        query = select(call.start_ns).where(*within, call.outcome == "failure").order_by(call.start_ns).limit(1)
+        given = {"server": server, "tool": tool, "from_ns": from_ns, "to_ns": to_ns}
         with self._reading() as connection:
-            found: int | None = connection.execute(query).scalar()
+            found: int | None = connection.execute(self._first_failure, given).scalar()
         return found
 
     def last_call(self, server: str, tools: Sequence[str], to_ns: int) -> int | None:
         """When one of some tools was called last."""
-        call = table(CallRow).c
         last: list[int] = []
         with self._reading() as connection:
             for tool in tools:
-                within = (call.tool == tool, call.server == server, call.start_ns <= to_ns)
-                found = connection.execute(select(call.start_ns).where(*within).order_by(call.start_ns.desc()).limit(1)).scalar()
+                found = connection.execute(self._last_call, {"server": server, "tool": tool, "to_ns": to_ns}).scalar()
                 last.extend([] if found is None else [found])
         return max(last, default=None)
 
     def looping(self, from_ns: int, now_ns: int, attempts: int) -> set[Suspect]:
         """Sessions that may loop: their operations failed so often and may go on, or they lately asked what they knew already."""
-        chain, call = table(ChainRow).c, table(CallRow).c
-        failing = select(chain.session, chain.server, chain.tool).where(
-            chain.closes_ns >= from_ns, chain.attempts >= attempts, chain.session.is_not(None), chain.start_ns <= now_ns
-        )
-        # Repeats are rare, but what they lie among is not: a busy fleet is looked at in part.
-        lately = (
-            select(call.session, call.server, call.tool, call.link)
-            .where(call.start_ns >= from_ns, call.start_ns <= now_ns)
-            .order_by(call.start_ns.desc())
-            .limit(20 * CALLS_BEHIND)
-            .subquery()
-            .c
-        )
-        repeating = (
-            select(lately.session, lately.server, lately.tool).where(lately.link == "repeat", lately.session.is_not(None)).distinct()
-        )
+        given = {"from_ns": from_ns, "now_ns": now_ns}
         with self._reading() as connection:
-            found = [*connection.execute(failing.distinct().limit(SUSPECTS)), *connection.execute(repeating.limit(SUSPECTS))]
+            found = [*connection.execute(self._failing, {**given, "attempts": attempts}), *connection.execute(self._repeating, given)]
         return {Suspect(*row) for row in found}
 
     def steps(self, session: str, now_ns: int) -> list[SessionCall]:
@@ -188,6 +187,48 @@ class AlertCounts:
 
     def _reading(self) -> Connection:
         return self._engine.connect().execution_options(read_only=True)
+
+
+def _summing(rows: Any, names: Sequence[str]) -> Select[Any]:
+    """The sums of every series in some buckets of one width."""
+    within = (
+        *(rows.grain == GRAIN, rows.width_s == bindparam("width_s")),
+        *(rows.bucket_ns >= bindparam("from_ns"), rows.bucket_ns < bindparam("to_ns")),
+    )
+    # A sum of PostgreSQL is a Decimal unless it is told otherwise.
+    sums = (cast(func.sum(rows[name]), BigInteger) for name in names)
+    return select(rows.series_id, *sums).where(*within).group_by(rows.series_id)
+
+
+def _of_a_tool() -> tuple[Select[Any], Select[Any], Select[Any]]:
+    """The last calls of a tool in a range, the first of them that failed, and when it was called last."""
+    call = table(CallRow).c
+    named = (call.tool == bindparam("tool"), call.server == bindparam("server"), call.start_ns <= bindparam("to_ns"))
+    within = (*named, call.start_ns >= bindparam("from_ns"))
+    behind = select(*(call[name] for name in Behind._fields)).where(*within).order_by(call.start_ns.desc()).limit(CALLS_BEHIND)
+    first = select(call.start_ns).where(*within, call.outcome == "failure").order_by(call.start_ns).limit(1)
+    last = select(call.start_ns).where(*named).order_by(call.start_ns.desc()).limit(1)
+    return behind, first, last
+
+
+def _looping() -> tuple[Select[Any], Select[Any]]:
+    """Sessions whose operations failed often and may go on, and those that lately asked what they knew already."""
+    chain, call = table(ChainRow).c, table(CallRow).c
+    failing = select(chain.session, chain.server, chain.tool).where(
+        *(chain.closes_ns >= bindparam("from_ns"), chain.attempts >= bindparam("attempts")),
+        *(chain.session.is_not(None), chain.start_ns <= bindparam("now_ns")),
+    )
+    # Repeats are rare, but what they lie among is not: a busy fleet is looked at in part.
+    lately = (
+        select(call.session, call.server, call.tool, call.link)
+        .where(call.start_ns >= bindparam("from_ns"), call.start_ns <= bindparam("now_ns"))
+        .order_by(call.start_ns.desc())
+        .limit(20 * CALLS_BEHIND)
+        .subquery()
+        .c
+    )
+    repeating = select(lately.session, lately.server, lately.tool).where(lately.link == "repeat", lately.session.is_not(None)).distinct()
+    return failing.distinct().limit(SUSPECTS), repeating.limit(SUSPECTS)
 
 
 def call_name(trace_id: bytes, call_id: bytes) -> str:

@@ -172,7 +172,9 @@ class Counts:
         partly = self._replaying and end > running
         found: dict[int, tuple[int, ...]] = {}
         for series_id, *counts in sums(cover(begin, running if partly else end)):
-            found[series_id] = tuple(map(sum, zip(found.get(series_id, (0,) * width), counts, strict=True)))
+            known = found.get(series_id)
+            # Most series come once.
+            found[series_id] = tuple(counts) if known is None else tuple(map(sum, zip(known, counts, strict=True)))
         if partly:
             gone = self.now_ns - running
             for series_id, *counts in sums(cover(running, end)):

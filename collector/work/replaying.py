@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from collector.alert_counts import AlertCounts
 from collector.core.rounds import Identity, advance
 from collector.core.rulebook import RuleBook
 from collector.work.counts import Counts
+from collector.work.past import PastCounts
 from collector.work.watch import evaluate
 from schemas.alerting import FIRING, HOUR_NS, SECOND_NS, TRUE, Alert, Finding, Labels
 
@@ -42,7 +42,8 @@ class Replay:
 class _Past:
     """Alerts while history is gone through: in memory, since nothing of it happened."""
 
-    def __init__(self, store: AlertCounts, book: RuleBook) -> None:
+    def __init__(self, store: PastCounts, book: RuleBook) -> None:
+        self.store = store
         self.counts = Counts(store, book.environments, replaying=True)
         self.book = book
         self.rules = {rule.name: rule for rule in book.rules}
@@ -54,6 +55,7 @@ class _Past:
 
     def findings(self, now_ns: int) -> tuple[Sequence[Finding], Sequence[str]]:
         """What the rules say at a moment."""
+        self.store.at(now_ns)
         self.counts.at(now_ns)
         said = evaluate(self.book.rules, self.counts, self.open, self.stormy)
         return said.findings, said.failed
@@ -90,7 +92,7 @@ class _Past:
             self.near[finding.identity] = NearMiss(finding.rule, finding.labels, now_ns, value, threshold, tuple(told["missing"]))
 
 
-def replay(store: AlertCounts, book: RuleBook, from_ns: int, to_ns: int, progress: Callable[[int], None] = lambda _: None) -> Replay:
+def replay(store: PastCounts, book: RuleBook, from_ns: int, to_ns: int, progress: Callable[[int], None] = lambda _: None) -> Replay:
     """Go through the history from one time to another, as the worker would have. `progress` is told how far it is."""
     past, found = _Past(store, book), Replay()
     now_ns, calm_ns = from_ns - from_ns % TICK_NS, from_ns - from_ns % TICK_NS

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, text
 from collector.alert_store import AlertStore, News, RuleState
 from dashboard.forgery import COOKIE, FIELD
 from dashboard.words import iso
-from schemas.alerting import DUE, FIRING, HOUR_NS, MINUTE_NS, PENDING, RESOLVED, Alert, Delivery, Transition, labels_of
+from schemas.alerting import DUE, FIRING, HOUR_NS, MINUTE_NS, PENDING, RESOLVED, Alert, Delivery, Transition, labels_of, message_of_test
 from tests import seeds
 from tests.dashboard.reading import Page
 from tests.seeds import NOW_NS
@@ -235,3 +235,46 @@ def test_a_storm_is_shaded_where_it_belongs(
     assert answer.status_code == 200, answer.text[:2000]
     layout = Page(answer.text).charts[chart]["layout"]
     assert len([shape for shape in layout.get("shapes", ()) if shape.get("fillcolor") == "var(--storm)"]) == shaded
+
+
+def with_channel(store: AlertStore) -> None:
+    store.describe([], [{"name": "chat", "kind": "apprise", "target": "slack://…", "least": "warn"}])
+
+
+def test_a_test_of_a_channel_is_a_delivery_that_the_worker_sends_and_on_record(
+    client: TestClient, engine: Engine, store: AlertStore
+) -> None:
+    with_channel(store)
+    page = client.get("/alerts").text
+    assert 'action="/alerts/channels/chat/test"' in page
+    answer = posted(client, "/alerts/channels/chat/test", who="kim")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/alerts#channels")
+    [made] = rows(engine, "SELECT * FROM delivery WHERE event = 'test'")
+    assert (made["channel"], made["state"], made["alert_id"]) == ("chat", DUE, "")
+    body = json.loads(made["body"])
+    assert body == message_of_test(body["url"].removesuffix("/alerts"), made["created_ns"])
+    [line] = rows(engine, "SELECT who, what, subject FROM audit")
+    assert (line["who"], line["subject"]) == ("kim", "chat")
+    claimed = store.claim(made["id"], NOW_NS, NOW_NS + HOUR_NS)
+    assert claimed is not None
+    store.sent(claimed, NOW_NS)
+    assert "test sent" in " ".join(Page(client.get("/alerts").text).text.split())
+
+
+@sentences(
+    "name, who, status",
+    {"a channel that is none": ("nosuch", "kim", 404), "nobody": ("chat", " ", 400)},
+)
+def test_a_channel_test_that_cannot_be_is_refused(
+    client: TestClient, engine: Engine, store: AlertStore, name: str, who: str, status: int
+) -> None:
+    with_channel(store)
+    assert posted(client, f"/alerts/channels/{name}/test", who=who).status_code == status
+    assert rows(engine, "SELECT * FROM delivery WHERE event = 'test'") == []
+    assert rows(engine, "SELECT * FROM audit") == []
+
+
+def test_another_site_tests_no_channel(client: TestClient, engine: Engine, store: AlertStore) -> None:
+    with_channel(store)
+    assert client.post("/alerts/channels/chat/test", data={"who": "eve"}).status_code == 403
+    assert rows(engine, "SELECT * FROM delivery WHERE event = 'test'") == []

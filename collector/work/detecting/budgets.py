@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from collector.core.burn import MOST, PAIRS, Burnt, Operations, Pair, charged, error_limit, judge
+from collector.core.ratios import Kind
 from collector.core.stats import wilson
 from collector.work.counts import NOTHING, Counts, Retried, Tool
 from collector.work.detecting.saying import (
@@ -24,11 +25,35 @@ SLO = 0.99
 CHARGED = ("transient", "unclassified")
 
 
+class _Windows:
+    """Operations of tools in windows that end now, those charged that are `wanted`; every window is asked for once."""
+
+    def __init__(self, counts: Counts, wanted: tuple[str, ...]) -> None:
+        self._counts = counts
+        self._wanted = wanted
+        self._retried: dict[int, Mapping[Tool, Retried]] = {}
+        self._uncharged: dict[int, Mapping[Tool, int]] = {}
+
+    def of(self, tool: Tool, window_s: int) -> Operations:
+        if window_s not in self._retried:
+            self._retried[window_s] = self._counts.retried(window_s)
+        sums = self._retried[window_s].get(tool, NOTHING)
+        if not sums.failed_last:
+            return Operations(0, sums.operations)
+        if window_s not in self._uncharged:
+            name = f"not {' '.join(self._wanted)}"
+            self._uncharged[window_s] = self._counts.chosen(window_s, self._is_uncharged, name)
+        return Operations(charged(sums.failed_last, self._uncharged[window_s].get(tool, 0), sums.wasted), sums.operations)
+
+    def _is_uncharged(self, kind: Kind) -> bool:
+        return kind.outcome == "failure" and kind.category not in self._wanted
+
+
 def find(rule: Rule, counts: Counts, lives: Lives) -> Said:
     """What a burn rate rule says of every tool: the most urgent pair of windows that burns, or how far the alert is from its end."""
     slo = float(rule.options.get("slo", SLO))
     own: Mapping[str, float] = rule.options.get("slo_of", {})
-    wanted = tuple(rule.options.get("charged", CHARGED))
+    windows = _Windows(counts, tuple(rule.options.get("charged", CHARGED)))
     suspects: set[Tool] = {
         (server, tool) for server, tool in (tool_of(labels) for name, labels in lives if name == rule.name) if tool is not None
     }
@@ -43,9 +68,9 @@ def find(rule: Rule, counts: Counts, lives: Lives) -> Said:
     for tool in sorted(suspects):
         labels, level = labels_for(rule, *tool), float(own.get(f"{tool[0]}/{tool[1]}", own.get(tool[1], slo)))
         alert = lives.get((rule.name, labels))
-        if alert is None and not any(_hot(counts, tool, pair, level, wanted) for pair in PAIRS):
+        if alert is None and not any(_hot(windows, tool, pair, level) for pair in PAIRS):
             continue
-        pairs = [_judged(counts, tool, pair, level, wanted) for pair in PAIRS]
+        pairs = [_judged(windows, tool, pair, level) for pair in PAIRS]
         burning = [burnt for burnt, _, _ in pairs if burnt.condition == TRUE]
         for burnt, long, _ in pairs:
             nearest.see((long.ratio or 0.0) / burnt.limit, labels)
@@ -62,27 +87,19 @@ def find(rule: Rule, counts: Counts, lives: Lives) -> Said:
     return nearest.said(findings)
 
 
-def _hot(counts: Counts, tool: Tool, pair: Pair, slo: float, wanted: tuple[str, ...]) -> bool:
+def _hot(windows: _Windows, tool: Tool, pair: Pair, slo: float) -> bool:
     """Whether the short window of a pair burns."""
-    ratio = _operations(counts, tool, pair.short_s, wanted).ratio
+    ratio = windows.of(tool, pair.short_s).ratio
     return ratio is not None and ratio > error_limit(pair, slo)
 
 
-def _judged(counts: Counts, tool: Tool, pair: Pair, slo: float, wanted: tuple[str, ...]) -> tuple[Burnt, Operations, Operations]:
-    short = _operations(counts, tool, pair.short_s, wanted)
+def _judged(windows: _Windows, tool: Tool, pair: Pair, slo: float) -> tuple[Burnt, Operations, Operations]:
+    short = windows.of(tool, pair.short_s)
     # The long window costs more: it is read once the short one burns.
     if short.ratio is None or judge(pair, slo, short, short).condition == CLEAR:
         return judge(pair, slo, Operations(0, 0), short), Operations(0, 0), short
-    long = _operations(counts, tool, pair.long_s, wanted)
+    long = windows.of(tool, pair.long_s)
     return judge(pair, slo, long, short), long, short
-
-
-def _operations(counts: Counts, tool: Tool, window_s: int, wanted: tuple[str, ...]) -> Operations:
-    sums: Retried = counts.retried(window_s).get(tool, NOTHING)
-    if not sums.failed_last:
-        return Operations(0, sums.operations)
-    uncharged = counts.chosen(window_s, lambda kind: kind.outcome == "failure" and kind.category not in wanted, f"not {' '.join(wanted)}")
-    return Operations(charged(sums.failed_last, uncharged.get(tool, 0), sums.wasted), sums.operations)
 
 
 def _told(burnt: Burnt, long: Operations, short: Operations, slo: float) -> dict[str, Any]:

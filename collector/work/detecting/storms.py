@@ -37,7 +37,7 @@ def find(rule: Rule, counts: Counts, lives: Lives, stormy: Stormy) -> Said:
     nearest, findings, storming = Nearest(limits.warn), [], set()
     open_here = {alert.labels: alert for (name, _), alert in lives.items() if name == rule.name}
     open_tools = {tool for tool in map(_tool, open_here) if tool is not None}
-    for tool in {*watched, *open_tools}:
+    for tool in sorted({*watched, *open_tools}):
         sums = watched.get(tool, NOTHING)
         window = Window(sums.retries, sums.attempts, counts.seconds(FIVE_MINUTES_S))
         if window.retries:
@@ -53,7 +53,7 @@ def find(rule: Rule, counts: Counts, lives: Lives, stormy: Stormy) -> Said:
         if finding.condition == TRUE or alert is not None:
             storming.add(tool)
     servers = {server for server, _ in watched} | {server for server, tool in map(tool_of, open_here) if tool is None}
-    for server in servers:
+    for server in sorted(servers):
         labels = labels_for(rule, server, None)
         alert = open_here.get(labels)
         tools = tuple(sorted(tool for tool in watched if tool[0] == server and (alert is not None or tool not in storming)))
