@@ -11,7 +11,7 @@ from dashboard import fingerprints
 from dashboard.call_queries import CALL, newest
 from dashboard.filters import Filter
 from dashboard.fingerprints import Failure, Fingerprint
-from dashboard.honest_empties import says_nothing_found
+from schemas.honest_empties import says_nothing_found
 
 LOOKED_AT = 500
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 from sqlalchemy import Connection
 
-from dashboard import links, queries, trace_queries, waterfall
+from dashboard import inside, links, queries, trace_queries, waterfall
 from dashboard.filters import Filter
 from dashboard.moments import MINUTE_NS
 from dashboard.site import TheSite, as_csv, as_json, choice, frame, only, page, wants_csv, whole_number
@@ -69,6 +69,7 @@ def call_page(request: Request, site: TheSite, trace_id: str, call_id: str) -> R
         call=data.call,
         spans=data.spans,
         bodies=data.error_bodies,
+        meaning=inside.meaning(data.call),
         about=hour_around(data.call["start_ns"], around["zone_asked"]),
         bars=waterfall.bars(data.spans, frozenset(data.call["spans"])),
         number=number,

@@ -15,6 +15,7 @@ from dashboard import (
     queries,
     retry_queries,
     storm_shades,
+    suppression_queries,
     time_axis,
     time_charts,
     tool_charts,
@@ -28,6 +29,7 @@ from dashboard.site import Site, TheSite, as_csv, as_json, ask, choice, figure, 
 from dashboard.tally import Tally
 from dashboard.text import name_of_segment, visible
 from schemas.calls import OUTCOMES
+from schemas.contracts import NAMES, ContractQuality
 from schemas.histogram import Percentiles
 from schemas.rollups import OTHER_TOOLS
 
@@ -55,6 +57,7 @@ class Tool:
     recent: tuple[dict[str, Any], ...]
     folded: tuple[tool_queries.FoldedName, ...]
     retries: Retries | None
+    contracts: tuple[ContractQuality, ...] = ()
 
     def timed(self, width: int) -> tuple[queries.Bucket, ...]:
         """The calls in buckets of a width that is a multiple of theirs, with percentiles."""
@@ -82,6 +85,7 @@ class Tool:
             "views": self.views,
             "folded": self.folded,
             "retries": retry_record(self.retries) if self.retries is not None else None,
+            "contract": [one.record() for one in self.contracts],
             "recent": self.recent,
         }
 
@@ -116,6 +120,7 @@ def read(connection: Connection, question: Filter, now_ns: int) -> Tool:
         folded=tool_queries.folded_names(connection, question) if question.tool == OTHER_TOOLS else (),
         # An operation has calls of several kinds: under a filter by them nothing is said of operations.
         retries=None if set(question.active) & set(KIND_NAMES) else retry_queries.total(connection, question, now_ns),
+        contracts=suppression_queries.contracts(connection, question),
     )
 
 
@@ -178,6 +183,7 @@ def tool_page(request: Request, site: TheSite, server: str, tool: str) -> Respon
         wide_buckets=wide_buckets,
         bars=bars,
         recent=recent,
+        asked=NAMES,
         **around,
     )
 

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from dashboard import fingerprints
 from dashboard.fingerprints import Failure, code_of, fingerprint, grouped, pattern
-from dashboard.honest_empties import says_nothing_found
+from schemas.honest_empties import says_nothing_found
 from tests import seeds
 from tests.dashboard.reading import Page
 
