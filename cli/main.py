@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cli import check, export, prune, rebuild, rules, send, serve, up
+from cli import check, export, prune, rebuild, review, rules, send, serve, up
 from cli.demo import command as demo
 
 DISTRIBUTION = "toolvitals-server"
@@ -32,7 +32,7 @@ def toolvitals(
     """Vital signs for MCP tools: what fails, what is retried, what comes back empty."""
 
 
-for group in (up, demo, serve, send, export, rebuild, prune, rules, check):
+for group in (up, demo, serve, send, export, rebuild, prune, rules, review, check):
     group.register(app)
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ class AlertStore:
         """Alerts that are pending or firing."""
         alert = table(AlertRow)
         with self._engine.connect().execution_options(read_only=True) as connection:
-            return [_alert(row) for row in connection.execute(select(alert).where(alert.c.resolved_ns.is_(None)).order_by(alert.c.id))]
+            return [read_alert(row) for row in connection.execute(select(alert).where(alert.c.resolved_ns.is_(None)).order_by(alert.c.id))]
 
     def fired_since(self, since_ns: int) -> dict[tuple[str, Labels], list[int]]:
         """When alerts of each identity fired since a time."""
@@ -201,7 +201,8 @@ def _row(alert: Alert) -> dict[str, Any]:
     return {**values, "labels": _text(dict(alert.labels)), "evidence": _text(alert.evidence)}
 
 
-def _alert(row: Row[Any]) -> Alert:
+def read_alert(row: Row[Any]) -> Alert:
+    """The alert that a row of its table is."""
     values = {one.name: getattr(row, one.name) for one in fields(Alert)}
     return Alert(**{**values, "labels": _labels(row.labels), "evidence": json.loads(row.evidence)})
 

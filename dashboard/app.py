@@ -14,7 +14,23 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dashboard.assets import load_assets, style_hashes
 from dashboard.filters import FilterError
 from dashboard.openapi import describe
-from dashboard.pages import alerts, call, calls, chains, demo, empties, files, health, overview, retries, styleguide, tool, tools
+from dashboard.pages import (
+    alerts,
+    by_design,
+    call,
+    calls,
+    chains,
+    demo,
+    empties,
+    files,
+    health,
+    overview,
+    retries,
+    reviews,
+    styleguide,
+    tool,
+    tools,
+)
 from dashboard.site import Demo, Site, as_json, make_templates, page
 from schemas.database import newest_schema
 from schemas.settings import Settings
@@ -76,7 +92,7 @@ def create_app(engine: Engine, settings: Settings, clock: Callable[[], int], dem
     # The interactive documentation of FastAPI loads scripts from a CDN: off. The description itself stays.
     app = FastAPI(title="toolvitals", docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json")
     app.state.site = Site(engine, settings, clock, assets, make_templates(assets), newest_schema(), demo_fleet)
-    for part in (overview, alerts, tools, tool, retries, chains, empties, calls, call, health, demo, files):
+    for part in (overview, alerts, tools, tool, retries, chains, empties, by_design, calls, call, reviews, health, demo, files):
         app.include_router(part.router)
     if settings.styleguide:
         app.include_router(styleguide.router)

@@ -5,11 +5,21 @@ from typing import Any
 
 import orjson
 
-from dashboard import chain_queries, emitter_queries, error_queries, fingerprints, health_queries, queries, tool_queries, trace_queries
+from dashboard import (
+    chain_queries,
+    emitter_queries,
+    error_queries,
+    fingerprints,
+    health_queries,
+    queries,
+    suppression_queries,
+    tool_queries,
+    trace_queries,
+)
 from dashboard.alert_queries import AlertRecord, SilenceRecord
 from dashboard.changes import Change
 from dashboard.filters import Filter
-from dashboard.moments import HOUR_NS, MINUTE_NS
+from dashboard.moments import DAY_NS, HOUR_NS, MINUTE_NS
 from dashboard.pages.call import OneCall
 from dashboard.pages.empties import Empties
 from dashboard.pages.health import Health
@@ -19,9 +29,12 @@ from dashboard.pages.tools import Tools
 from dashboard.retry_metrics import record as retry_record
 from dashboard.retry_queries import RetryBucket
 from dashboard.retrying import Counts, Retries
+from dashboard.review_example import LISTED, REVIEW
 from dashboard.tally import Ratio, Tally
+from schemas.contracts import CATEGORY, ContractFinding, ContractQuality
 from schemas.export import RECORD_KEYS
 from schemas.histogram import Percentiles
+from schemas.suppression import BY_DESIGN_NS, CONFIRMED, Q1, ByDesign, Signal, Suspect
 
 NOW_NS = 1_796_047_400 * 10**9
 _TRACE, _SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -68,6 +81,21 @@ _ATTEMPT = {name: _CALL.get(name) for name in _ATTEMPT_KEYS} | {
     "place": 2, "gap_ns": 1_200_000_000, "wasted": False, "early": False, "hot": False, "retry_after_ms": 2000, "attempt": 2,
 }  # fmt: skip
 _RETRIES = Retries(Counts(attempts=1340, failures=40, retries=22, failed_first=30, failed_retried=12, recovered=9, failed_last=24))
+_MARK = ByDesign("docs-mcp", "search_docs", "the archive is empty at night", "Jo", NOW_NS, NOW_NS + BY_DESIGN_NS)
+_SUSPECT = Suspect(
+    environment="production", server="docs-mcp", tool="search_docs", class_=CONFIRMED, q=1.2e-9, empty=150, known=1150, failure=40,
+    completed=1320, by_design=_MARK,
+    signals=(
+        Signal(
+            Q1, 41, 150, 3.1e-12, examples=(f"{_TRACE}/{_SPAN}",),
+            detail={"child": "GET to db:80 (503)", "sessions": 17, "against": "tool", "data_k": 2, "data_n": 1000},
+        ),
+    ),
+)  # fmt: skip
+_CONTRACT = ContractQuality(
+    *("production", "docs-mcp", "search_docs", 40),
+    (ContractFinding(CATEGORY, 31, 40, f"{_TRACE}/{_SPAN}", '{"isError": true, "errorCategory": "transient", "isRetryable": true}'),),
+)
 _VIEW = {
     "span_id": _SPAN, "layer": "client", "service": "support-agent", "scope": "mcp-python-sdk", "scope_version": "2.3.0",
     "name": "tools/call search_docs", "start_ns": NOW_NS, "duration_ns": 30_000_000_000, "outcome": "failure", "emptiness": "data",
@@ -118,6 +146,7 @@ def examples() -> Mapping[str, Any]:
             recent=(_CALL,),
             folded=(tool_queries.FoldedName("tool_9f3c", NOW_NS),),
             retries=_RETRIES,
+            contracts=(_CONTRACT,),
         ).record(_HOUR),
         "/api/v1/retries": {
             "from_ns": _HOUR.from_ns,
@@ -130,9 +159,20 @@ def examples() -> Mapping[str, Any]:
         },
         "/api/v1/alerts": {"alerts": [_ALERT.record()]},
         "/api/v1/silences": {"silences": [_SILENCE]},
+        "/api/v1/reviews": {"reviews": [LISTED.record()]},
+        "/api/v1/reviews/{week}": REVIEW,
         "/api/v1/chains": {"chains": [_CHAIN], "next": f"{NOW_NS}.{_TRACE}-{_SPAN}"},
         "/api/v1/chains/{chain_id}": {"chain": _CHAIN, "attempts": [_ATTEMPT], "next": 200},
-        "/api/v1/empties": Empties(_TALLY, (tool,), error_queries.MarkedEmpties((marked,), 40, True)).record(_HOUR),
+        "/api/v1/by-design": {"by_design": [_MARK.record()]},
+        "/api/v1/empties": Empties(
+            _TALLY,
+            (tool,),
+            (bucket,),
+            error_queries.MarkedEmpties((marked,), 40, True),
+            suppression_queries.Found(
+                suppression_queries.Evaluated(NOW_NS, NOW_NS - 7 * DAY_NS, NOW_NS), (_SUSPECT,), (_MARK,), (_CONTRACT,), (_CALL,)
+            ),
+        ).record(_HOUR),
         "/api/v1/calls": {"calls": [_CALL], "next": f"{NOW_NS}.{_TRACE}.{_SPAN}", "searched_ns": NOW_NS},
         "/api/v1/calls/{trace_id}/{call_id}": OneCall(
             _CALL

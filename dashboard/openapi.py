@@ -26,7 +26,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "by": ("tool", "client"),
     "alert_state": ALERT_STATES,
     "tool_table": ("buckets", "clients", "outcomes", "errors", "fingerprints", "views"),
-    "empties_table": ("tools", "marked"),
+    "empties_table": ("tools", "buckets", "marked", "suspects", "contract"),
 }
 _SAYS: Mapping[str, str] = {
     "range": "A range that ends now; 1h if neither range nor from is given.",
@@ -60,12 +60,13 @@ _SAYS: Mapping[str, str] = {
     "strength": "Only operations held together by links that are at least so strong.",
     "state": "Only operations in this state.",
     "alert_state": "Only alerts in this state.",
+    "revision": "Another revision than the newest: 0 while the week runs, then 1, 2, …",
     "by": "With format=csv: which table.",
     "after": "Only attempts after so many: the `next` of the answer before.",
     "format": "json, or csv for a table.",
 }
 # Objects whose keys are data, and parameters that mean something else where they have the same name.
-_OPEN = frozenset({"attributes", "rows", "labels", "evidence", "matchers"})
+_OPEN = frozenset({"attributes", "rows", "labels", "evidence", "matchers", "detail", "suggested"})
 _NAMES: Mapping[str, str] = {"alert_state": "state", "tool_table": "table", "empties_table": "table"}
 _TIME = ("range", "from", "to", "zone")
 _ROLLUPS = (*_TIME, *PLACE_NAMES, *KIND_NAMES)
@@ -78,6 +79,9 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "/api/v1/chains/{chain_id}": ("after", "format"),
     "/api/v1/alerts": ("alert_state", "format"),
     "/api/v1/silences": (),
+    "/api/v1/reviews": ("format",),
+    "/api/v1/reviews/{week}": ("revision",),
+    "/api/v1/by-design": (),
     "/api/v1/empties": (*_ROLLUPS, "empties_table", "format"),
     "/api/v1/calls": (*_ROLLUPS, *CALL_NAMES, "limit", "cursor", "format"),
     "/api/v1/calls/{trace_id}/{call_id}": ("page", "spans", "format"),

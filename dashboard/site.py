@@ -48,6 +48,7 @@ SECTIONS = (
     Section("/empties", "Empties"),
     Section("/calls", "Calls"),
     Section("/alerts", "Alerts", keeps=False),
+    Section("/reviews", "Reviews", keeps=False),
     Section("/health", "Health", keeps=False),
 )
 

@@ -25,6 +25,8 @@ KINDS = (STORM, LOOP, BURN, EMPTY_RISE, HIDDEN, SILENCE, CUSTOM, TELEMETRY)
 
 # Why a delivery is sent.
 FIRED, ESCALATED, REPEATED, FLAPPING, SOLVED, TEST = "firing", "escalated", "repeat", "flapping", "resolved", "test"
+# What belongs to no alert: the weekly review.
+REVIEW = "review"
 # How far it is: to be sent, claimed by a worker, sent, given up.
 DUE, CLAIMED, SENT, FAILED = "due", "claimed", "sent", "failed"
 

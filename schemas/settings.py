@@ -29,6 +29,7 @@ class Settings(BaseSettings):
     otlp_http_port: int = Field(4318, ge=0, le=65535, description="Port of OTLP over HTTP.")
     otlp_grpc_port: int = Field(4317, ge=0, le=65535, description="Port of OTLP over gRPC.")
     port: int = Field(4320, ge=0, le=65535, description="Port of the dashboard.")
+    worker_port: int = Field(4321, ge=0, le=65535, description="Port of the worker's health and metrics.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged, to standard error.")
 
     ingest_token: SecretStr | None = Field(
@@ -51,6 +52,9 @@ class Settings(BaseSettings):
     minute_rollup_days: int = Field(14, ge=8, description="Days that counts by the minute are kept, for charts and for odd ranges.")
     rollup_months: int = Field(15, ge=1, description="Months that counts by 15 minutes and longer, intake and refusals are kept.")
 
+    settlers: int = Field(
+        1, ge=0, le=15, description="Processes that understand spans beside the worker's own, which also counts, watches and prunes."
+    )
     aliases: dict[str, tuple[str, ...]] = Field(
         default_factory=dict,
         description="More attribute names for a concept of the vocabulary, tried before the built-in ones.",
@@ -58,10 +62,16 @@ class Settings(BaseSettings):
     disabled_rules: tuple[str, ...] = Field((), description="Risky rules switched off: exception_event, error_key, timeout_word.")
 
     rules: Path | None = Field(None, description="TOML file of alert rules, as `toolvitals rules init` writes it. Unset: its defaults.")
+    metrics_tools: int = Field(
+        100, ge=0, le=10_000, description="Tools that /metrics names; all others together are one, (other). The busiest come first."
+    )
     dashboard_url: str | None = Field(
         None, description="Address of the dashboard as people reach it, for links in alerts. Unset: that of host and port."
     )
     zone: str = Field("UTC", description="Time zone of the team, e.g. Europe/Berlin: pages show their times in it.")
+    review_delivery: bool = Field(
+        True, description="Whether the weekly review is sent to webhooks and chats, on Mondays at 09:00 in the zone."
+    )
     trace_url: str | None = Field(None, description="Link to your trace store, with {trace_id} and {span_id}.")
     styleguide: bool = Field(False, description="Whether the dashboard has a page /styleguide with every element, for developers.")
 

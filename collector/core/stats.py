@@ -1,9 +1,10 @@
 """Honest statistics of small counts: intervals of shares and of their differences, and how unlikely a count is (on scipy)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import sqrt
 
-from scipy.special import betainc, pdtrc
+from scipy.special import betainc, ndtr, pdtrc, stdtrit
 
 # The quantile of the standard normal distribution that leaves 2.5 % above.
 Z = 1.959963984540054
@@ -11,7 +12,7 @@ Z = 1.959963984540054
 Interval = tuple[float, float]
 
 
-def wilson(part: int, whole: int, z: float = Z) -> Interval:
+def wilson(part: float, whole: float, z: float = Z) -> Interval:
     """The score interval of a share (Wilson 1927); 0 to 1 where there is nothing to share."""
     if whole == 0:
         return 0.0, 1.0
@@ -22,7 +23,7 @@ def wilson(part: int, whole: int, z: float = Z) -> Interval:
     return (0.0 if part == 0 else max(0.0, middle - half)), (1.0 if part == whole else min(1.0, middle + half))
 
 
-def newcombe(part: int, whole: int, other_part: int, other_whole: int, z: float = Z) -> Interval:
+def newcombe(part: float, whole: float, other_part: float, other_whole: float, z: float = Z) -> Interval:
     """The interval of the difference of two shares, the first less the other (Newcombe 1998, method 10)."""
     (low, high), (other_low, other_high) = wilson(part, whole, z), wilson(other_part, other_whole, z)
     share = part / whole if whole else 0.5
@@ -55,3 +56,51 @@ def dispersion(counts: Sequence[int]) -> float:
         return 1.0
     mean = sum(counts) / len(counts)
     return max(1.0, sum((one - mean) ** 2 for one in counts) / (len(counts) - 1) / mean)
+
+
+@dataclass(frozen=True, slots=True)
+class Clustered:
+    """A part of a whole that comes in `clusters`; `effective` is how many independent ones the whole is worth."""
+
+    part: int
+    whole: int
+    clusters: int
+    effective: float
+
+
+def clustered(counts: Iterable[tuple[int, int]]) -> Clustered:
+    """(part, whole) of clusters as one share, by the linearised variance of a ratio (Cochran 1977, section 6.3).
+
+    p = sum x / sum n; V = k/(k-1) sum (x - p n)^2 / (sum n)^2; effective = min(sum n, p (1-p) / V).
+    """
+    rows = [(part, whole) for part, whole in counts if whole]
+    part, whole, k = sum(row[0] for row in rows), sum(row[1] for row in rows), len(rows)
+    if k < 2 or part in (0, whole):
+        return Clustered(part, whole, k, float(whole))
+    share = part / whole
+    variance = k / (k - 1) * sum((x - share * n) ** 2 for x, n in rows) / whole**2
+    return Clustered(part, whole, k, min(float(whole), share * (1 - share) / variance) if variance else float(whole))
+
+
+def two_shares(share: float, whole: float, other: float, other_whole: float) -> float:
+    """P(shares at least so far apart) if both were the same, two-sided: the pooled score test. `whole` may be effective."""
+    pooled = (share * whole + other * other_whole) / (whole + other_whole)
+    spread = sqrt(pooled * (1 - pooled) * (1 / whole + 1 / other_whole))
+    return float(2 * ndtr(-abs(share - other) / spread)) if spread else 1.0
+
+
+def false_discoveries(chances: Sequence[float]) -> list[float]:
+    """Of each test, the share of those at least as sure that are expected to be wrong (Benjamini and Hochberg 1995)."""
+    q, lowest = [0.0] * len(chances), 1.0
+    for rank, place in sorted(enumerate(sorted(range(len(chances)), key=lambda one: chances[one]), 1), reverse=True):
+        lowest = min(lowest, chances[place] * len(chances) / rank)
+        q[place] = lowest
+    return q
+
+
+def next_of(values: Sequence[float], level: float = 0.95) -> Interval:
+    """Where one more of some values lies, so sure (Student's t); needs two values or more."""
+    mean = sum(values) / len(values)
+    spread = sqrt(sum((one - mean) ** 2 for one in values) / (len(values) - 1))
+    half = float(stdtrit(len(values) - 1, (1 + level) / 2)) * spread * sqrt(1 + 1 / len(values))
+    return mean - half, mean + half

@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import httpx
@@ -20,16 +20,29 @@ from collector.alert_store import AlertStore
 from collector.core.channels import ChannelConfig
 from collector.core.rulebook import RuleBook
 from collector.leases import Leases
+from collector.metric_store import MetricStore
+from collector.metrics import Work
 from collector.pruning import PruneStore
+from collector.receive.http_server import cannot_be_had
+from collector.review_counts import ReviewCounts
+from collector.review_store import ReviewStore
+from collector.suppression_counts import SuppressionCounts
+from collector.suppression_store import SuppressionStore
+from collector.work.measuring import Measuring
 from collector.work.notify.outbox import Outbox, senders
 from collector.work.retention import Retention, RetentionSettings
+from collector.work.reviewing import reviewer_of
+from collector.work.reviews import Reviews
+from collector.work.serving import Serving
 from collector.work.settle import BUCKETS_A_STEP, Settler, SettleSettings
+from collector.work.settlers import Settlers
+from collector.work.suppressing import Suppression
 from collector.work.watch import Watch
 from collector.work_store import WorkStore
 
 ROLL_UP_EVERY_S = 2.0
-# Busy minutes take longer to count: then it is done less often, so that at most a fifth of the time goes into it.
-ROLLING_UP_SHARE = 5
+# Busy minutes take longer to count: then it is done less often, so that at most a tenth of the time goes into it.
+ROLLING_UP_SHARE = 10
 PRUNE_EVERY_S = 60.0
 # Of each round, as long as there is something to prune: spans that come in meanwhile are settled between.
 PRUNING_S = 0.2
@@ -52,16 +65,45 @@ log = logging.getLogger(__name__)
 class WorkerSettings(SettleSettings, RetentionSettings, Protocol):
     """What the worker needs to know."""
 
+    @property
+    def settlers(self) -> int: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def worker_port(self) -> int: ...
+    @property
+    def metrics_tools(self) -> int: ...
+    @property
+    def zone(self) -> str: ...
+    @property
+    def review_delivery(self) -> bool: ...
+
 
 class Worker:
     """One worker. Several may run on one database: they share what is pending, one of them prunes, and one of them watches."""
 
-    def __init__(self, store: WorkStore, pruning: PruneStore, leases: Leases, settings: WorkerSettings, watch: Watch | None = None) -> None:
+    def __init__(
+        self,
+        store: WorkStore,
+        pruning: PruneStore,
+        leases: Leases,
+        settings: WorkerSettings,
+        watch: Watch | None = None,
+        settlers: Settlers | None = None,
+    ) -> None:
         self._watch = watch
+        self._settlers = settlers
         self._settler = Settler(store, settings)
         self._leases = leases
         self._retention = Retention(store, pruning, settings, time.monotonic)
         self._stop = threading.Event()
+        self._turned = time.monotonic()
+        self._settled = self._evaluations = 0
+        self._evaluation_seconds = 0.0
+
+    def work(self, attempts: Mapping[tuple[str, str], int]) -> Work:
+        """What was done since the start; `attempts` to tell channels were made beside."""
+        return Work(time.monotonic() - self._turned, self._settled, self._evaluations, self._evaluation_seconds, attempts)
 
     def stop(self) -> None:
         """Ask the loop to settle what is pending and return."""
@@ -72,8 +114,10 @@ class Worker:
         pruned = watched = 0.0
         roll_up_at = time.monotonic() + ROLL_UP_EVERY_S
         while not self._stop.is_set():
+            self._turned = time.monotonic()
             try:
-                settled = self._settler.settle(time.time_ns())
+                settled = self._settle()
+                self._settled += settled
                 if (began := time.monotonic()) >= roll_up_at:
                     # Where more minutes wait than one step takes, as after an upgrade, it goes on at once.
                     if self._settler.roll_up() == BUCKETS_A_STEP:
@@ -105,22 +149,34 @@ class Worker:
 
     def finish(self) -> None:
         """Settle and roll up until nothing is pending, or the database does not answer: the work list waits for the next start."""
+        if self._settlers is not None:
+            self._settlers.close()
         try:
-            while self._settler.settle(time.time_ns()):
-                pass
+            while settled := self._settler.settle(time.time_ns()):
+                self._settled += settled
+                self._turned = time.monotonic()
             while self._settler.roll_up():
-                pass
+                self._turned = time.monotonic()
             self._leases.release()
         except SQLAlchemyError as error:
             log.warning("what is pending is left for the next start: %s", type(error).__name__)
+
+    def _settle(self) -> int:
+        if self._settlers is None:
+            return self._settler.settle(time.time_ns())
+        self._settlers.tend()
+        return self._settler.settle(time.time_ns(), lane=self._settlers.own)
 
     def _look(self, watch: Watch) -> None:
         """Evaluate the alert rules once, if no other worker does."""
         now_ns = time.time_ns()
         if not self._leases.take("alerting", now_ns, now_ns + WATCHING_NS):
             return
+        begun = time.monotonic()
         try:
             watch.tick(now_ns)
+            self._evaluations += 1
+            self._evaluation_seconds += time.monotonic() - begun
             watch.forget(now_ns - ALERTS_KEPT_NS)
         except SQLAlchemyError:
             raise
@@ -143,7 +199,7 @@ class Worker:
 def run_worker(
     settings: WorkerSettings, engine: Engine, book: RuleBook | None = None, channels: Sequence[ChannelConfig] = (), site: str = ""
 ) -> None:
-    """Run a worker until SIGINT or SIGTERM, then settle what is pending and return.
+    """Run a worker until SIGINT or SIGTERM, then settle what is pending and return. Exits with 1 and one line if it cannot start.
 
     Watches by the rules of `book`, if there is one, and tells the `channels`; `site` is the address of the dashboard, for links.
     """
@@ -155,18 +211,42 @@ def run_worker(
     watch = None if book is None else Watch(AlertStore(engine), AlertCounts(engine), book, channels, site)
     if watch is not None:
         watch.describe()
-    worker = Worker(WorkStore(engine), PruneStore(engine), leases, settings, watch)
+    settlers = Settlers(engine.url.render_as_string(hide_password=False), settings, settings.settlers)
+    worker = Worker(WorkStore(engine), PruneStore(engine), leases, settings, watch, settlers)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: worker.stop())
     with httpx.Client() as client:
         # Others can be slow to listen: what is told is told beside the work.
         outbox = Outbox(AlertStore(engine), senders(channels, client, site), time.time_ns)
+        measuring = Measuring(AlertCounts(engine), AlertStore(engine), MetricStore(engine), settings.metrics_tools)
+        serving = Serving(measuring, lambda: worker.work(outbox.attempts()), time.time_ns)
+        try:
+            port = serving.start(settings.host, settings.worker_port)
+        except OSError as error:
+            why = cannot_be_had(error, "health and metrics of the worker", settings.host, settings.worker_port, "worker_port")
+            raise SystemExit(f"toolvitals: {why}") from error
+        # A review takes seconds: it is made beside the work too.
+        reviews = Reviews(
+            *(ReviewCounts(engine), ReviewStore(engine), leases, reviewer_of(engine, book, settings.aliases), settings.zone),
+            *(channels if settings.review_delivery else (), site, time.time_ns),
+        )
+        # So does a look for silent suppression.
+        suppression = Suppression(SuppressionCounts(engine), SuppressionStore(engine), leases, time.time_ns, settings.aliases)
+        suspecting = threading.Thread(target=suppression.run, name="suppression")
         telling = threading.Thread(target=outbox.run, name="notify")
+        looking_back = threading.Thread(target=reviews.run, name="reviews")
         telling.start()
-        log.info("worker ready")
+        looking_back.start()
+        suspecting.start()
+        log.info("worker ready, health and metrics on http://%s:%d", settings.host, port)
         try:
             worker.run()
         finally:
+            reviews.stop()
+            suppression.stop()
             outbox.stop()
+            looking_back.join()
+            suspecting.join()
             telling.join()
+            serving.stop()
     log.info("worker stopped, nothing pending")

@@ -21,7 +21,7 @@ from schemas.spans import Ancestor, ToolSpan
 from schemas.vocabulary import lexicon
 
 # Traces in one transaction: small enough that the collector waits for the write lock only briefly.
-TRACES_A_STEP = 2000
+TRACES_A_STEP = 1000
 BUCKETS_A_STEP = 20
 
 # The fields of a call stand in the order of the columns (a test holds it); the last three are written as text,

@@ -5,6 +5,8 @@ from sqlmodel import SQLModel
 
 import schemas.alert_tables
 import schemas.retry_tables
+import schemas.review_tables
+import schemas.suppression_tables
 import schemas.tables  # noqa: F401  (they declare the tables)
 
 # All of them lie in the transaction that is open already.

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -49,7 +50,18 @@ class Outbox:
         self._channels = channels
         self._clock = clock
         self._said_ns = 0
+        self._attempts: Counter[tuple[str, str]] = Counter()
+        self._lock = threading.Lock()
         self._stop = threading.Event()
+
+    def attempts(self) -> dict[tuple[str, str], int]:
+        """How often each channel was told since the start, by what came of it: sent, failed (and tried again), given_up."""
+        with self._lock:
+            return dict(self._attempts)
+
+    def _count(self, channel: str, result: str) -> None:
+        with self._lock:
+            self._attempts[channel, result] += 1
 
     def step(self) -> int:
         """Send what is due, some side by side. Returns how many were claimed. Raises SQLAlchemyError."""
@@ -74,8 +86,10 @@ class Outbox:
             again = None if error.permanent else again_ns(delivery.created_ns, delivery.attempts, now_ns, error.retry_after_s)
             then = "given up" if again is None else f"again in {(again - now_ns) // SECOND_NS} s"
             log.warning("delivery %s to %s failed: %s, %s", delivery.id, delivery.channel, error, then)
+            self._count(delivery.channel, "given_up" if again is None else "failed")
             self._store.failed(delivery, str(error), again)
         else:
+            self._count(delivery.channel, "sent")
             self._store.sent(delivery, self._clock())
         return True
 

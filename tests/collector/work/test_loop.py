@@ -16,7 +16,7 @@ from collector.leases import Leases
 from collector.pruning import PruneStore
 from collector.work import loop
 from collector.work.loop import LEASE_NS, Worker, run_worker
-from collector.work_store import WorkStore
+from collector.work_store import ALL, Lane, WorkStore
 from tests.database import Database
 from tests.spans import NOW_NS, SECOND_NS, span, tool_span
 
@@ -134,14 +134,15 @@ def test_a_signal_ends_the_worker_with_nothing_pending(
 ) -> None:
     assert threading.current_thread() is threading.main_thread()
     before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    database.use(worker_port=0)
     database.insert(tool_span())
     real, seen = WorkStore.pending_traces, []
 
-    def pending_traces(store: WorkStore, limit: int) -> dict[bytes, int]:
+    def pending_traces(store: WorkStore, limit: int, lane: Lane = ALL) -> dict[bytes, int]:
         seen.append(limit)
         if len(seen) == 2:
             signal.raise_signal(number)
-        return real(store, limit)
+        return real(store, limit, lane)
 
     patch = pytest.MonkeyPatch()
     patch.setattr(WorkStore, "pending_traces", pending_traces)
@@ -152,6 +153,9 @@ def test_a_signal_ends_the_worker_with_nothing_pending(
         patch.undo()
         for one, handler in before.items():
             signal.signal(one, handler)
-    assert [record.message for record in caplog.records] == ["worker ready", "worker stopped, nothing pending"]
+    # What is looked for beside the work says what it did, too.
+    ready, stopped = [record.message for record in caplog.records if record.name == loop.log.name]
+    assert ready.startswith("worker ready, health and metrics on http://127.0.0.1:")
+    assert stopped == "worker stopped, nothing pending"
     assert database.work.pending_count() == 0
     assert len(database.calls()) == 1
