@@ -37,6 +37,7 @@ def main() -> None:
     parser.add_argument("--protocol", choices=("http", "grpc"), default="http")
     parser.add_argument("--connections", type=int, default=4)
     parser.add_argument("--rate", type=int, default=0, help="spans a second; as fast as they are taken if not given")
+    parser.add_argument("--mix", choices=("plain", "captured"), default="plain", help="tool spans alone, or what instrumentations send")
     parser.add_argument("--url", help="endpoint of a collector that runs already (host:port for grpc)")
     parser.add_argument("--data", type=Path, help="folder of the database; kept")
     parser.add_argument("--postgresql", action="store_true", help="on a private PostgreSQL cluster")
@@ -69,7 +70,7 @@ def measure(asked: argparse.Namespace, here: Place) -> dict[str, Any]:
     engine = open_database(here.database_url.replace("postgresql://", "postgresql+psycopg://"))
     with process("collect", here) as collector:
         wait_until_ready(here, collector)
-        before = count(engine, "tool_span")
+        before = counted(engine)
         if asked.settle:
             with process("work", here) as worker:
                 found = while_settling(asked, here, engine, worker)
@@ -77,10 +78,12 @@ def measure(asked: argparse.Namespace, here: Place) -> dict[str, Any]:
             found = summary(load(asked, address(asked, here)))
         found["collector_rss_mb"], found["collector_peak_mb"] = memory_mb(collector)
         found["collector_cpu_s"] = cpu_seconds(collector)
-    stored = count(engine, "tool_span")
-    found["stored_exactly"] = stored - before == found["spans"]
-    found["rows_before"] = before
-    found["database_bytes_a_span"] = round(size(engine) / stored)
+    after = counted(engine)
+    new = {name: number - before.get(name, 0) for name, number in after.items()}
+    found["tool_spans"] = new["tool_spans"]
+    found["stored_exactly"] = new["received_spans"] == found["spans"] and count(engine, "tool_span") == after["tool_spans"]
+    found["spans_before"] = before.get("received_spans", 0)
+    found["database_bytes_a_span"] = round(size(engine) / after["received_spans"])
     engine.dispose()
     return found
 
@@ -118,8 +121,8 @@ def while_settling(asked: argparse.Namespace, here: Place, engine: Engine, worke
 def load(asked: argparse.Namespace, to: str) -> dict[str, Any]:
     """Run the generator."""
     numbers = [str(one) for one in (asked.spans, asked.batch, asked.connections, asked.rate)]
-    command = [sys.executable, str(ROOT / "bench" / "load.py"), to, asked.protocol, *numbers]
-    ended = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    command = [sys.executable, "-m", "bench.load", to, asked.protocol, *numbers, asked.mix]
+    ended = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
     result: dict[str, Any] = json.loads(ended.stdout)
     return result
 
@@ -150,6 +153,12 @@ def value(engine: Engine, question: str) -> Any:
     """One value, read beside the processes that write."""
     with engine.connect().execution_options(read_only=True) as connection:
         return connection.execute(text(question)).scalar()
+
+
+def counted(engine: Engine) -> dict[str, int]:
+    """The totals of spans since the database was made."""
+    with engine.connect().execution_options(read_only=True) as connection:
+        return {row.name: row.value for row in connection.execute(text("SELECT name, value FROM counter"))}
 
 
 def count(engine: Engine, table: str) -> int:

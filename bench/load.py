@@ -1,26 +1,25 @@
 """Sends realistic MCP tool spans as fast as they are taken: a process of its own, so that making spans costs the collector little.
 
-    python bench/load.py URL-OR-TARGET PROTOCOL SPANS BATCH CONNECTIONS RATE     prints one JSON object
+    python -m bench.load URL-OR-TARGET PROTOCOL SPANS BATCH CONNECTIONS RATE MIX     prints one JSON object
 
-RATE is in spans a second, 0 for as fast as they are taken.
-
-The requests are serialised once, as templates; before each sending only ids and times are written anew, in place.
+RATE is in spans a second, 0 for as fast as they are taken. MIX is `plain` (tool spans alone, five in six traces hold one) or
+`captured` (what thirty instrumentations really send, bench/captured.py).
 """
 
 import http.client
 import json
-import os
 import random
-import struct
 import sys
 import threading
 import time
-from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import grpc
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
+
+from bench import captured
+from bench.template import Template, finished
 
 TEMPLATES = 8
 VERBS, NOUNS = ("get", "search", "list", "update", "refund"), ("order", "document", "user", "ticket")
@@ -32,26 +31,6 @@ ERRORS = [
     ("permission", False, "token lacks the scope orders:write"),
 ]
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
-
-
-@dataclass
-class Template:
-    """One serialised request, and where its ids and times are."""
-
-    body: bytearray
-    ids: list[tuple[int, int, int]] = field(default_factory=list)  # offset, length, which id
-    times: list[tuple[int, int]] = field(default_factory=list)  # offset, nanoseconds before now
-    id_count: int = 0
-
-    def fresh(self, now_ns: int) -> bytes:
-        """The request with new ids, as if its spans had just ended."""
-        noise = os.urandom(16 * self.id_count)
-        body = bytearray(self.body)
-        for offset, length, which in self.ids:
-            body[offset : offset + length] = noise[16 * which : 16 * which + length]
-        for offset, before in self.times:
-            struct.pack_into("<Q", body, offset, now_ns - before)
-        return bytes(body)
 
 
 def _attribute(span: Span, key: str, value: object) -> None:
@@ -123,21 +102,7 @@ def template(batch: int, chance: random.Random) -> Template:
                 _attribute(client, key, value)
             parent, before, lasts = client.span_id, before - 1000, lasts - 2000
         _server(add(trace_id, parent, f"tools/call {tool}", before, lasts), tool, chance)
-    made = Template(bytearray(request.SerializeToString()), id_count=len(marks))
-    for which, mark in enumerate(marks):
-        made.ids += [(offset, len(mark), which) for offset in _offsets(made.body, mark)]
-    for before in times:
-        made.times += [(offset, before) for offset in _offsets(made.body, struct.pack("<Q", 2**62 + before))]
-    assert len(made.times) == 2 * batch
-    return made
-
-
-def _offsets(body: bytearray, mark: bytes) -> list[int]:
-    found, start = [], body.find(mark)
-    while start >= 0:
-        found.append(start)
-        start = body.find(mark, start + 1)
-    return found
+    return finished(request, marks, times)
 
 
 class Http:
@@ -178,10 +143,11 @@ class Grpc:
         return None
 
 
-def run(address: str, protocol: str, spans: int, batch: int, connections: int, rate: int = 0) -> dict[str, object]:
+def run(address: str, protocol: str, spans: int, batch: int, connections: int, rate: int, mix: str) -> dict[str, object]:
     """Send so many spans over so many connections at once, with a `rate` (spans a second) each request at its time."""
     chance = random.Random(1)
-    templates = [template(batch, chance) for _ in range(TEMPLATES)]
+    make = captured.template if mix == "captured" else template
+    templates = [make(batch, chance) for _ in range(TEMPLATES)]
     requests = spans // batch
     numbers = iter(range(requests))
     latencies: list[float] = []
@@ -219,4 +185,4 @@ def run(address: str, protocol: str, spans: int, batch: int, connections: int, r
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(run(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:7]))))
+    sys.stdout.write(json.dumps(run(*sys.argv[1:3], *map(int, sys.argv[3:7]), sys.argv[7])))

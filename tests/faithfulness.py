@@ -26,9 +26,15 @@ CallRecord = Mapping[str, Any]
 
 
 @cache
+def captures() -> Mapping[str, tuple[ExportTraceServiceRequest, ...]]:
+    """The trace requests of each capture by its name, as they were sent."""
+    return {path.stem: tuple(_captured(path)) for path in sorted((PAYLOADS / "captures").glob("*.jsonl"))}
+
+
+@cache
 def requests() -> tuple[ExportTraceServiceRequest, ...]:
     """All trace requests of all captures, as they were sent."""
-    return tuple(request for path in sorted((PAYLOADS / "captures").glob("*.jsonl")) for request in _captured(path))
+    return tuple(request for capture in captures().values() for request in capture)
 
 
 def _captured(path: Path) -> Iterator[ExportTraceServiceRequest]:

@@ -216,8 +216,13 @@ def run_worker(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: worker.stop())
     with httpx.Client() as client:
-        # Others can be slow to listen: what is told is told beside the work.
+        # Others can be slow to listen, reviews and looks for silent suppression take seconds: all that is done beside the work.
         outbox = Outbox(AlertStore(engine), senders(channels, client, site), time.time_ns)
+        reviews = Reviews(
+            *(ReviewCounts(engine), ReviewStore(engine), leases, reviewer_of(engine, book, settings.aliases), settings.zone),
+            *(channels if settings.review_delivery else (), site, time.time_ns),
+        )
+        suppression = Suppression(SuppressionCounts(engine), SuppressionStore(engine), leases, time.time_ns, settings.aliases)
         measuring = Measuring(AlertCounts(engine), AlertStore(engine), MetricStore(engine), settings.metrics_tools)
         serving = Serving(measuring, lambda: worker.work(outbox.attempts()), time.time_ns)
         try:
@@ -225,28 +230,17 @@ def run_worker(
         except OSError as error:
             why = cannot_be_had(error, "health and metrics of the worker", settings.host, settings.worker_port, "worker_port")
             raise SystemExit(f"toolvitals: {why}") from error
-        # A review takes seconds: it is made beside the work too.
-        reviews = Reviews(
-            *(ReviewCounts(engine), ReviewStore(engine), leases, reviewer_of(engine, book, settings.aliases), settings.zone),
-            *(channels if settings.review_delivery else (), site, time.time_ns),
-        )
-        # So does a look for silent suppression.
-        suppression = Suppression(SuppressionCounts(engine), SuppressionStore(engine), leases, time.time_ns, settings.aliases)
-        suspecting = threading.Thread(target=suppression.run, name="suppression")
-        telling = threading.Thread(target=outbox.run, name="notify")
-        looking_back = threading.Thread(target=reviews.run, name="reviews")
-        telling.start()
-        looking_back.start()
-        suspecting.start()
+        beside: dict[str, Outbox | Reviews | Suppression] = {"notify": outbox, "reviews": reviews, "suppression": suppression}
+        threads = [threading.Thread(target=one.run, name=name) for name, one in beside.items()]
+        for thread in threads:
+            thread.start()
         log.info("worker ready, health and metrics on http://%s:%d", settings.host, port)
         try:
             worker.run()
         finally:
-            reviews.stop()
-            suppression.stop()
-            outbox.stop()
-            looking_back.join()
-            suspecting.join()
-            telling.join()
+            for one in beside.values():
+                one.stop()
+            for thread in threads:
+                thread.join()
             serving.stop()
     log.info("worker stopped, nothing pending")
