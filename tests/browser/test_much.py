@@ -38,6 +38,7 @@ CASES = (
 def hover(watched: Watched, chart: str, selector: str) -> None:
     """Move the pointer over the first mark of a chart until the chart says what it is: it listens only once it has come to rest."""
     page = watched.page
+    page.locator(f"#chart-{chart}").scroll_into_view_if_needed()
     for attempt in range(int(PATIENCE_S)):
         box = page.locator(f"#chart-{chart} {selector}").first.bounding_box()
         assert box is not None
@@ -123,7 +124,6 @@ def test_hostile_names_show_letter_by_letter_run_nothing_and_load_nothing(open_p
     labels = page.locator("#chart-mix .ytick text").all_text_contents()
     assert "<img src=x o…r=alert(1)>" in labels
     assert "{{ 7*7 }} %{x} $\\alpha$" in labels
-    page.locator("#chart-mix").scroll_into_view_if_needed()
     hover(watched, "mix", ".point path")
     watched.visit(f"{address}/empties")
     hover(watched, "scatter", ".point")
