@@ -65,7 +65,7 @@ def retries(connection: Connection, question: Filter, now_ns: int, strength: str
         .group_by(*by)
     )
     found: list[_Futile] = [_Futile(row, row.day_ns, int(row.futile), int(row.lost_us)) for row in connection.execute(whole)]
-    for row in connection.execute(select(CHAIN).where(*hopeless, *touching, not_(inside), *_matching(CHAIN, question, ("server",)))):
+    for row in connection.execute(select(CHAIN).where(*hopeless, *touching, not_(inside))):
         found += _by_day(connection, row, question) if row.uniform else _one_by_one(connection, row, question, keys)
     shown = shown_names(connection, ((one.day_ns, one.row.server, one.row.tool) for one in found))
     placed = []
@@ -87,7 +87,7 @@ class _Futile(NamedTuple):
 
 def _by_day(connection: Connection, chain: Row[Any], question: Filter) -> list[_Futile]:
     """The retries of an operation that reaches beyond the range or midnight: each says how many there were up to it."""
-    if any(getattr(question, name) not in (None, getattr(chain, name)) for name in ("environment", "client")):
+    if any(getattr(question, name) not in (None, getattr(chain, name)) for name in ("environment", "server", "client")):
         return []
 
     def until(end_ns: int) -> tuple[int, int]:
@@ -106,7 +106,7 @@ def _by_day(connection: Connection, chain: Row[Any], question: Filter) -> list[_
 
 
 def _one_by_one(connection: Connection, chain: Row[Any], question: Filter, keys: Sequence[str]) -> list[_Futile]:
-    """The retries of an operation whose attempts come of several environments or clients."""
+    """The retries of an operation whose attempts are of several environments, servers, clients or tools."""
     by = [*_names(RETRY), *_places(RETRY, keys)]
     lost_us = func.sum(case((RETRY.c.wasted, 0), else_=func.coalesce(RETRY.c.duration_ns, 0) // 1000))
     inside = (RETRY.c.chain_id == chain.chain_id, RETRY.c.start_ns >= question.from_ns, RETRY.c.start_ns < question.to_ns)
@@ -141,8 +141,8 @@ def _start() -> ColumnElement[int]:
     return CHAIN.c.start_ns + 0
 
 
-def _matching(table: Table, question: Filter, names: Sequence[str] = ("environment", "server", "client")) -> list[ColumnElement[bool]]:
-    return [table.c[name] == value for name in names if (value := getattr(question, name)) is not None]
+def _matching(table: Table, question: Filter) -> list[ColumnElement[bool]]:
+    return [table.c[name] == value for name in ("environment", "server", "client") if (value := getattr(question, name)) is not None]
 
 
 def _names(table: Table) -> list[ColumnElement[Any]]:

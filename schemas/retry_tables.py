@@ -43,7 +43,7 @@ class ChainRow(SQLModel, table=True):
     growth: int | None = Field(sa_type=BigInteger)  # second gap over first gap, in billionths
     growth_idx: int | None
     hopeful_us: int = Field(sa_type=BigInteger)  # durations of its retries that are not wasted
-    uniform: bool  # whether all attempts have the environment and the client of the first
+    uniform: bool  # whether all attempts have the environment, server, client and tool of the first
     closes_ns: int | None = Field(sa_type=BigInteger)  # after a last failure: until when a call can still be a retry of it
     # Of a lone retryable failure: whether its session (its trace, if it has none) has a call that starts after `closes_ns`.
     went_on: bool | None

@@ -90,7 +90,7 @@ def chain_of(attempts: Sequence[Record], calls: Sequence[Record]) -> Record | No
         "growth": growth,
         "growth_idx": None if growth is None else index_of(growth),
         "hopeful_us": sum((row["duration_ns"] or 0) // 1000 for row in rows if not row["wasted"]),
-        "uniform": len({(call["environment"], call["client"]) for call in attempts}) == 1,
+        "uniform": len({tuple(call[name] for name in PLACES) for call in attempts}) == 1,
         "closes_ns": closes_ns,
         "went_on": went_on,
     }
@@ -126,7 +126,7 @@ def retries_of(attempts: Sequence[Record]) -> list[Record]:
         rows[-1] |= {
             "strength_so_far": max((row["link_strength"] for row in rows), key=ORDER.index),
             "succeeded_so_far": not all(map(failed, so_far)),
-            "uniform_so_far": len({(one["environment"], one["client"]) for one in so_far}) == 1,
+            "uniform_so_far": len({tuple(one[name] for name in PLACES) for one in so_far}) == 1,
             "hopeful_us_so_far": sum((row["duration_ns"] or 0) // 1000 for row in rows if not row["wasted"]),
         }
     return rows

@@ -133,7 +133,7 @@ class Progress:
         last, self.last = self.last, attempt
         self.attempts += 1
         self.strength = weaker(self.strength, attempt.link_strength or DECLARED)
-        self.uniform = self.uniform and (attempt.environment, attempt.client) == (self.first.environment, self.first.client)
+        self.uniform = self.uniform and _place(attempt) == _place(self.first)
         gap_ns = None if last.end_ns is None else max(0, attempt.start_ns - last.end_ns)
         wasted = last.retryable is not None and not last.retryable
         if not wasted:
@@ -287,3 +287,8 @@ def _end(call: Attempt) -> int:
 def _us(call: Attempt) -> int:
     # Each cut to whole microseconds: a sum of nanoseconds that hostile clocks made could leave 64 bits.
     return (call.duration_ns or 0) // 1000
+
+
+def _place(one: Attempt | First) -> tuple[str, str, str, str]:
+    # An emitter may say that a call repeats one of another tool, or of another server.
+    return one.environment, one.server, one.client, one.tool
