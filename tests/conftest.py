@@ -18,7 +18,9 @@ from tests.postgres import Cluster, running
 # Two cores, shared: no deadline tells anything of the code. More examples by --hypothesis-profile=thorough.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=1000)
-settings.load_profile("default")
+# A change is judged by the same examples every time; whoever runs the tests by hand looks further.
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 # The tests that run on PostgreSQL too, unless all are asked for: those of statements, transactions and workers beside each other.
