@@ -11,12 +11,13 @@ from types import FrameType
 
 from sqlalchemy import Engine
 
+from collector.children import collect_seldom
 from collector.core.decode import Decoder
 from collector.receive.http_server import HttpServer, cannot_be_had
 from collector.receive.ingest import Ingest
 from collector.receive.otlp_grpc import OtlpGrpc
 from collector.receive.otlp_http import OtlpHttp
-from collector.receive.readers import Readers, collect_seldom
+from collector.receive.readers import Readers
 from collector.receive.reading import Reader
 from collector.receive.writer import Writer
 from collector.store import Store

@@ -1,24 +1,16 @@
-"""Reads requests in processes of their own: decoding holds the interpreter, and one interpreter uses one core.
+"""Reads requests in processes of their own: decoding holds the interpreter, and one interpreter uses one core."""
 
-Each process serves one pipe and ends when the other end is gone, however the collector ended; signals that reach the whole group
-do not end it earlier, for its request is still to be answered.
-"""
-
-import gc
 import marshal
-import multiprocessing
-import signal
 from dataclasses import astuple
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 
+from collector.children import Child
 from collector.core.decode import Decoder
 from collector.receive.failures import Failure, Fault
 from collector.receive.reading import Form, Reader
 from schemas.settings import Settings
 from schemas.spans import Ancestor, Decoded, Intake, Refusal, ToolSpan
-
-GARBAGE_THRESHOLD = 50_000
 
 
 class Readers:
@@ -57,39 +49,18 @@ class Readers:
             self._all.pop().close()
 
 
-class _Process:
+class _Process(Child):
     def __init__(self, settings: Settings, hash_key: bytes) -> None:
-        self._arguments = (settings, hash_key)
-        self._start()
-
-    def _start(self) -> None:
-        # A fresh interpreter: a fork would copy the locks of threads that do not exist in it.
-        context = multiprocessing.get_context("spawn")
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, *self._arguments), name="reader", daemon=True)
-        self._process.start()
-        theirs.close()  # so that the end of the process is the end of the pipe
+        super().__init__("reader", _serve, settings, hash_key)
 
     def ask(self, body: bytes, form: Form, received_ns: int) -> Decoded | Failure:
-        self._connection.send((form, received_ns))
-        self._connection.send_bytes(body)
-        failure: Failure | None = self._connection.recv()
-        return failure if failure is not None else unpacked(self._connection.recv_bytes())
-
-    def restart(self) -> None:
-        self.close()
-        self._start()
-
-    def close(self) -> None:
-        self._connection.close()
-        self._process.join()
-        self._process.close()
+        self.connection.send((form, received_ns))
+        self.connection.send_bytes(body)
+        failure: Failure | None = self.connection.recv()
+        return failure if failure is not None else unpacked(self.connection.recv_bytes())
 
 
 def _serve(connection: Connection, settings: Settings, hash_key: bytes) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    collect_seldom()
     reader = Reader(Decoder(settings, hash_key))
     while True:
         try:
@@ -109,12 +80,6 @@ def _serve(connection: Connection, settings: Settings, hash_key: bytes) -> None:
                 connection.send_bytes(answer[1])
         except BrokenPipeError:
             return
-
-
-def collect_seldom() -> None:
-    """Look for garbage in circles seldom: requests are thousands of small objects that all end together, and hold no circles."""
-    gc.freeze()
-    gc.set_threshold(GARBAGE_THRESHOLD, 20, 20)
 
 
 def packed(decoded: Decoded) -> bytes:

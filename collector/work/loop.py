@@ -1,6 +1,5 @@
 """The worker's loop: settle while there is something to settle, roll up every two seconds, watch every 15, prune every minute."""
 
-import gc
 import logging
 import os
 import secrets
@@ -17,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from collector.alert_counts import AlertCounts
 from collector.alert_store import AlertStore
+from collector.children import collect_seldom
 from collector.core.channels import ChannelConfig
 from collector.core.rulebook import RuleBook
 from collector.leases import Leases
@@ -35,7 +35,7 @@ from collector.work.reviewing import reviewer_of
 from collector.work.reviews import Reviews
 from collector.work.serving import Serving
 from collector.work.settle import BUCKETS_A_STEP, Settler, SettleSettings
-from collector.work.settlers import Settlers
+from collector.work.settlers import FAILED_S, IDLE_S, Settlers
 from collector.work.suppressing import Suppression
 from collector.work.watch import Watch
 from collector.work_store import WorkStore
@@ -53,11 +53,6 @@ WATCH_EVERY_S = 15.0
 WATCHING_NS = 3 * round(WATCH_EVERY_S) * 10**9
 # Alerts that are over are kept for as long as the counts by which they are understood are by default.
 ALERTS_KEPT_NS = 450 * 86_400 * 10**9
-# How long to wait when nothing is pending, and after a failure.
-IDLE_S = 0.5
-FAILED_S = 2.0
-
-GARBAGE_THRESHOLD = 50_000
 
 log = logging.getLogger(__name__)
 
@@ -203,9 +198,7 @@ def run_worker(
 
     Watches by the rules of `book`, if there is one, and tells the `channels`; `site` is the address of the dashboard, for links.
     """
-    # Settling makes thousands of small objects that all end together: looking for circles among them all the time is wasted.
-    gc.freeze()
-    gc.set_threshold(GARBAGE_THRESHOLD, 20, 20)
+    collect_seldom()
     # Told apart by chance, and by a name that says where to look.
     leases = Leases(engine, f"{socket.gethostname()}, process {os.getpid()}, {secrets.token_hex(4)}")
     watch = None if book is None else Watch(AlertStore(engine), AlertCounts(engine), book, channels, site)

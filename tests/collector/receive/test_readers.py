@@ -38,13 +38,13 @@ def test_a_failure_crosses_with_its_text_and_reason(readers):
 
 
 def test_a_process_that_was_killed_is_replaced_and_the_request_read(readers):
-    os.kill(readers._all[0]._process.pid, signal.SIGKILL)
+    os.kill(readers._all[0].process.pid, signal.SIGKILL)
     assert readers.read(as_protobuf(span()), Form.PROTOBUF, time.time_ns()).received == 1
 
 
 def test_a_request_that_ends_the_process_twice_is_refused_for_good(readers, monkeypatch):
     def ends(self, body, form, received_ns):
-        os.kill(self._process.pid, signal.SIGKILL)
+        os.kill(self.process.pid, signal.SIGKILL)
         return ask(self, body, form, received_ns)
 
     ask = type(readers._all[0]).ask
@@ -58,7 +58,7 @@ def test_a_request_that_ends_the_process_twice_is_refused_for_good(readers, monk
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_to_the_whole_group_does_not_end_the_process(readers, sent):
     readers.read(b"", Form.PROTOBUF, 1)  # it serves by now
-    before = readers._all[0]._process.pid
+    before = readers._all[0].process.pid
     os.kill(before, sent)
     assert readers.read(b"", Form.PROTOBUF, 1).received == 0
-    assert readers._all[0]._process.pid == before
+    assert readers._all[0].process.pid == before

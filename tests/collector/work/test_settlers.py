@@ -67,8 +67,8 @@ def test_a_process_that_ends_is_started_again(database: Database, caplog: pytest
     settlers = Settlers(database.engine.url.render_as_string(hide_password=False), database.settings, 1)
     try:
         [process] = settlers._all
-        os.kill(process._process.pid or 0, signal.SIGKILL)
-        process._process.join()
+        os.kill(process.process.pid or 0, signal.SIGKILL)
+        process.process.join()
         insert_traces(database, 10)
         until_nothing_waits(database, settlers)
     finally:
