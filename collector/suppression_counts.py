@@ -88,6 +88,12 @@ class SuppressionCounts:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
+    def first_ns(self) -> int | None:
+        """When the first call that is kept starts; None if there is none."""
+        with self._reading() as connection:
+            found: int | None = connection.execute(select(func.min(table(CallRow).c.start_ns))).scalar()
+        return found
+
     def series(self) -> list[Series]:
         """All series, by id."""
         series = table(SeriesRow).c

@@ -122,6 +122,8 @@ def failing_against_empty(tools: Sequence[ToolTally], question: Filter) -> Figur
         "x": [tool.tally.failure_ratio.value for tool in drawn],
         "y": [tool.tally.empty_ratio.value for tool in drawn],
         "mode": "markers",
+        # Whole also where a share is 0.
+        "cliponaxis": False,
         "marker": {
             # The area says how many calls.
             "size": [7 + 33 * (tool.tally.calls / most) ** 0.5 for tool in drawn],

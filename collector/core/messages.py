@@ -116,7 +116,8 @@ def summary(rule: Rule, evidence: Mapping[str, Any]) -> str:
         return f"{share} attempts{within} are retries{sessions}; the limit is {evidence['threshold']:.0%}."
     if rule.kind == LOOP:
         circle = f"a circle of {evidence['period']} calls" if evidence["period"] > 1 else "the same call"
-        return f"{evidence['sessions']} sessions repeat {circle}, {evidence['times']} times in a row ({evidence['outcome']})."
+        sessions = "1 session repeats" if evidence["sessions"] == 1 else f"{evidence['sessions']} sessions repeat"
+        return f"{sessions} {circle}, {evidence['times']} times in a row ({evidence['outcome']})."
     if rule.kind == BURN:
         share = _share(evidence["bad"], evidence["operations"], evidence["low"], evidence["high"])
         return (

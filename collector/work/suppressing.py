@@ -1,4 +1,4 @@
-"""Looks for silent suppression and for faults of error contracts once an hour, over the last seven days; stores what it finds."""
+"""Looks for silent suppression and faults of error contracts in the last seven days, once an hour, of young data sooner; stores it."""
 
 import logging
 import threading
@@ -16,6 +16,7 @@ from schemas.rollups import DAY_NS, SECOND_NS
 from schemas.vocabulary import Hit, lexicon
 
 EVERY_NS = 3_600 * SECOND_NS
+SOONEST_NS = 300 * SECOND_NS
 RANGE_NS = 7 * DAY_NS
 # What was found is kept for as long as calls are by default.
 KEPT_NS = 30 * DAY_NS
@@ -48,7 +49,7 @@ class Suppression:
         """Look, if it is time and no other worker does. Returns whether it did. Raises SQLAlchemyError: then nothing is stored."""
         now_ns = self._clock()
         last_ns = self._store.evaluated_ns()
-        if last_ns is not None and last_ns <= now_ns < last_ns + EVERY_NS:
+        if last_ns is not None and last_ns <= now_ns < last_ns + pause_ns(self._counts.first_ns(), last_ns):
             return False
         if not self._leases.take("suppression", now_ns, now_ns + LOOKING_NS):
             return False
@@ -77,3 +78,8 @@ class Suppression:
     def stop(self) -> None:
         """Ask run() to return; a look that is under way is finished."""
         self._stop.set()
+
+
+def pause_ns(first_ns: int | None, last_ns: int) -> int:
+    """How long after a look the next one is, by the start of the first call: who has just begun to send does not wait for an hour."""
+    return EVERY_NS if first_ns is None else min(EVERY_NS, max(SOONEST_NS, last_ns - first_ns))

@@ -54,7 +54,7 @@ class Evaluated(NamedTuple):
 def says(rule: Rule) -> str:
     """A rule in a few words, for pages."""
     options = {name: value for name, value in rule.options.items() if name not in ("expression", "read_only", "when")}
-    listed = ", ".join(f"{name} {value}" for name, value in options.items())
+    listed = ", ".join(f"{name} {' and '.join(value) if isinstance(value, tuple) else value}" for name, value in options.items())
     return str(rule.options.get("when") or listed or "no options")
 
 

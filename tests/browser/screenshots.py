@@ -49,6 +49,7 @@ def pages(address: str) -> dict[str, str]:
     with httpx.Client(base_url=address, timeout=30) as client:
         chains = client.get("/api/v1/chains?range=30m&state=recovered&limit=100").json()["chains"]
         [failure, *_] = client.get("/api/v1/calls?range=30m&outcome=failure&limit=1").json()["calls"]
+        reviews = client.get("/api/v1/reviews").json()["reviews"]
     longest: dict[str, Any] = max(chains, key=lambda chain: chain["attempts"], default={})
     found = {
         "overview": "/?range=30m",
@@ -60,8 +61,11 @@ def pages(address: str) -> dict[str, str]:
         "calls": "/calls?range=30m&outcome=failure",
         "call": f"/calls/{failure['trace_id']}/{failure['call_id']}",
         "alerts": "/alerts",
+        "reviews": "/reviews",
         "health": "/health",
     }
+    if reviews:
+        found["review"] = f"/reviews/{reviews[0]['week']}"
     return found if longest else {name: path for name, path in found.items() if name != "operation"}
 
 

@@ -59,7 +59,7 @@ def test_the_end_and_flapping_are_said() -> None:
 @sentences(
     "kind, evidence, says",
     {
-        "a loop": (LOOP, {"sessions": 1, "times": 7, "period": 1, "outcome": "failure"}, "1 sessions repeat the same call, 7 times in a row (failure)."),
+        "a loop": (LOOP, {"sessions": 1, "times": 7, "period": 1, "outcome": "failure"}, "1 session repeats the same call, 7 times in a row (failure)."),
         "a circle": (LOOP, {"sessions": 2, "times": 6, "period": 3, "outcome": "success"}, "2 sessions repeat a circle of 3 calls, 6 times in a row (success)."),
         "a budget": (
             BURN,

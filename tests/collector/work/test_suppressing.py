@@ -10,7 +10,7 @@ from sqlalchemy.exc import OperationalError
 from collector.leases import Leases
 from collector.suppression_counts import SuppressionCounts
 from collector.suppression_store import SuppressionStore
-from collector.work.suppressing import EVERY_NS, KEPT_NS, Suppression
+from collector.work.suppressing import EVERY_NS, KEPT_NS, SOONEST_NS, Suppression, pause_ns
 from schemas.rollups import DAY_NS
 from schemas.suppression import signals_in
 from tests import plans, seeds
@@ -106,6 +106,29 @@ def test_it_looks_once_an_hour(engine: Engine, clock: Clock, later_ns: int, hold
     assert looking(engine, clock).step()
     clock.now_ns += later_ns
     assert looking(engine, clock, holder).step() is done
+
+
+@sentences(
+    "first_ns, pause",
+    {
+        "without a call, in an hour": (None, EVERY_NS),
+        "of calls that have just begun, in five minutes": (NOW_NS - 1, SOONEST_NS),
+        "of calls of twenty minutes, in twenty minutes": (NOW_NS - 4 * SOONEST_NS, 4 * SOONEST_NS),
+        "of calls of a day, in an hour": (NOW_NS - DAY_NS, EVERY_NS),
+        "of calls of the future, in five minutes": (NOW_NS + 1, SOONEST_NS),
+    },
+)
+def test_young_calls_are_looked_at_again_sooner(first_ns: int | None, pause: int) -> None:
+    assert pause_ns(first_ns, NOW_NS) == pause
+
+
+def test_who_has_just_begun_to_send_is_told_within_minutes(engine: Engine, clock: Clock) -> None:
+    seeds.put_calls(engine, [seeds.call(1, start_ns=NOW_NS - 1)])
+    assert looking(engine, clock).step()
+    clock.now_ns += SOONEST_NS - 1
+    assert not looking(engine, clock).step()
+    clock.now_ns += 2
+    assert looking(engine, clock).step()
 
 
 def test_two_workers_do_not_look_at_once(engine: Engine, clock: Clock) -> None:
