@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from dashboard.review_words import METHOD, NUMBERS, allowed, amount, budget, days, difference, mark, rate, share
+from dashboard.review_words import METHOD, NO_FAULT, NO_SUSPECT, NUMBERS, allowed, amount, budget, days, difference, mark, rate, share
 from dashboard.text import visible
 from dashboard.words import DASH, count, percent, span
 from schemas.export import csv_cell
@@ -51,10 +51,10 @@ def _sections(record: Mapping[str, Any], notes: Sequence[Note]) -> Iterator[str]
     incidents = ("kind", "server", "tool", "began", "found after", "resolved", "attempts", "an operation", "budget", "post-mortem")
     yield from _table("Incidents", incidents, map(_incident, record["incidents"]), "No storm, and no loop.")
     suspects = ("class", "server", "tool", "what was seen", "next")
-    yield from _table("Suspects of silent suppression", suspects, map(_suspect, record["suspects"]), "None.")
+    yield from _table("Suspects of silent suppression", suspects, map(_suspect, record["suspects"]), NO_SUSPECT)
     contract = ("server", "tool", "failures", "missing", "what to change")
     faults = ([*row] for one in record["contract"] for row in _faults(one))
-    yield from _table("What errors say", contract, faults, "Nothing is missing.")
+    yield from _table("What errors say", contract, faults, NO_FAULT)
     alerts = ("rule", "fired", "acknowledged", "over by themselves", "flapping")
     rules = ([one[name] for name in ("rule", "fired", "acknowledged", "alone", "flapping")] for one in record["alert_quality"]["rules"])
     yield from _table("Alerts", alerts, rules, "None fired.")

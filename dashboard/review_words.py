@@ -19,6 +19,9 @@ NUMBERS: Mapping[str, str] = {
 SHOWN: Mapping[str, str] = {
     WORSE: "✕ worse", BETTER: "✓ better", MORE: "more", FEWER: "fewer", SAME: "~", FEW: "n<", NEW: "new", GONE: "gone",
 }  # fmt: skip
+# Not that there is none: what is looked at is the newest, in whole five minutes.
+NO_SUSPECT = "None was found."
+NO_FAULT = "No fault was found in the failures that were looked at."
 # Rows that a page and its print have; the JSON form has all.
 MOST_LEVELS, MOST_INCIDENTS, MOST_FINDINGS = 60, 15, 5
 # A share of fewer is only counts; one of fewer than a thousand has its interval beside.
