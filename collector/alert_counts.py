@@ -5,13 +5,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, Engine, Select, bindparam, cast, func, select
 
+from collector.series import GRAIN, Series, series_after
 from collector.statements import chunks, table
 from schemas.retry_tables import ChainRow, RetryRollupRow
 from schemas.rollups import MINUTE_S, SECOND_NS, Piece
-from schemas.tables import CallRow, RollupRow, SeriesRow
+from schemas.tables import CallRow, RollupRow
 
-# The grain that keeps tools apart, but not clients.
-GRAIN = 1
 MINUTE_NS = MINUTE_S * SECOND_NS
 RETRY_SUMS = ("attempts", "failures", "retries", "wasted", "failed_last", "headless")
 # How many calls are looked at behind one suspicion, and how many suspicions at once.
@@ -19,19 +18,6 @@ CALLS_BEHIND = 1_000
 SUSPECTS = 200
 # Of a session, the last so many calls: a loop that is longer is long enough.
 STEPS = 200
-
-
-class Series(NamedTuple):
-    """What the rows of a series count."""
-
-    id: int
-    environment: str
-    server: str
-    tool: str
-    outcome: str
-    emptiness: str
-    category: str
-    retryable: str
 
 
 class Behind(NamedTuple):
@@ -80,11 +66,8 @@ class AlertCounts:
 
     def series_after(self, last: int) -> list[Series]:
         """The series that came after one, by id: they never change."""
-        series = table(SeriesRow).c
-        columns = [series[name] for name in Series._fields]
         with self._reading() as connection:
-            found = connection.execute(select(*columns).where(series.id > last, series.grain == GRAIN).order_by(series.id))
-            return [Series(*row) for row in found]
+            return series_after(connection, last)
 
     def retry_sums(self, pieces: Iterable[Piece]) -> list[tuple[int, ...]]:
         """(series, *RETRY_SUMS) of some buckets; a series may come several times."""

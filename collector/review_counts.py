@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, Engine, Row, case, cast, func, select
 
-from collector.alert_counts import GRAIN, Series
 from collector.alert_store import read_alert
+from collector.series import GRAIN, Series, series_after
 from collector.statements import table
 from schemas.alert_tables import AlertRow
 from schemas.alerting import Alert
@@ -58,10 +58,8 @@ class ReviewCounts:
 
     def series(self) -> dict[int, Series]:
         """What the rows of each series count."""
-        series = table(SeriesRow).c
-        query = select(*(series[name] for name in Series._fields)).where(series.grain == GRAIN)
         with self._reading() as connection:
-            return {row.id: Series(*row) for row in connection.execute(query)}
+            return {one.id: one for one in series_after(connection, 0)}
 
     def call_sums(self, pieces: Iterable[Piece]) -> list[tuple[int, int]]:
         """(series, calls) of some buckets; a series may come several times."""

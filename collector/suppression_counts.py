@@ -5,31 +5,19 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, Engine, bindparam, cast, func, select
 
+from collector.series import GRAIN, Series, series_after
 from collector.statements import table
 from schemas.rollups import MINUTE_S, QUARTER_S, SECOND_NS, Piece
 from schemas.spans import ToolSpan
 from schemas.suppression_tables import ASKED_AGAIN, CHILD_FAILED, ByDesignRow
 from schemas.tables import CallRow, DurationRow, RollupRow, SeriesRow, ToolSpanRow
 
-# The grain that keeps tools apart, but not clients.
-GRAIN = 1
 STRETCH_NS, QUARTER_NS = 300 * SECOND_NS, QUARTER_S * SECOND_NS
 # Of calls that are looked at one by one, the newest so many.
 MOST_CALLS = 20_000
 # Stretches of five minutes that examples are looked for in.
 STRETCHES = 20
 EXAMPLES = 3
-
-
-class Series(NamedTuple):
-    """What the rows of a series count."""
-
-    id: int
-    environment: str
-    server: str
-    tool: str
-    outcome: str
-    emptiness: str
 
 
 class Inner(NamedTuple):
@@ -96,10 +84,8 @@ class SuppressionCounts:
 
     def series(self) -> list[Series]:
         """All series, by id."""
-        series = table(SeriesRow).c
-        query = select(*(series[name] for name in Series._fields)).where(series.grain == GRAIN, series.id > 0).order_by(series.id)
         with self._reading() as connection:
-            return [Series(*row) for row in connection.execute(query)]
+            return series_after(connection, 0)
 
     def by_stretch(self, from_ns: int, to_ns: int) -> list[tuple[int, int, int]]:
         """(series, start of five minutes, calls) from the counts of minutes."""

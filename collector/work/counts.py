@@ -6,10 +6,11 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from collector.alert_counts import MINUTE_NS, RETRY_SUMS, AlertCounts, Series
+from collector.alert_counts import MINUTE_NS, RETRY_SUMS, AlertCounts
 from collector.core.ratios import Kind, Sums
 from collector.core.stats import dispersion
 from collector.core.storms import Baseline
+from collector.series import Series
 from schemas.rollups import SECOND_NS, Piece, cover
 
 Tool = tuple[str, str]

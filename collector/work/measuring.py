@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from collector.alert_counts import MINUTE_NS, RETRY_SUMS, AlertCounts, Series
+from collector.alert_counts import MINUTE_NS, RETRY_SUMS, AlertCounts
 from collector.alert_store import AlertStore
 from collector.core.totals import Count, Place, Totals
 from collector.metric_store import MetricStore, RuleEvaluated, Waiting
+from collector.series import Series
 from schemas.alerting import Alert
 from schemas.rollups import DAY_NS, SECOND_NS, Piece, cover
 

@@ -14,7 +14,8 @@ from collector.core.suppression.children import Answers, Hiding, hidden, look_in
 from collector.core.suppression.classes import Case, Place, suspects
 from collector.core.suppression.rises import Step, look_for_rise
 from collector.core.suppression.siblings import Course, Marks, bad, look_beside, look_for_luck, others, together
-from collector.suppression_counts import STRETCH_NS, Series, SuppressionCounts, call_name
+from collector.series import Series
+from collector.suppression_counts import STRETCH_NS, SuppressionCounts, call_name
 from schemas.calls import FailedChild
 from schemas.histogram import unpack
 from schemas.rollups import MINUTE_S, OTHER_TOOLS, SECOND_NS, cover
