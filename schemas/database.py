@@ -15,7 +15,9 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 # The advisory lock of PostgreSQL that a migration has; a number without a meaning of its own.
 MIGRATING = 7_206_290
 # SQLite's own waiting for so long is two looks, a millisecond and two apart.
-LOOK_EVERY_MS = 3
+LOOK_EVERY_S = 0.003
+# The first start on a slow disk, or a new index over a large table: who comes meanwhile waits for it, and does not give up.
+MIGRATION_S = 600.0
 
 
 def open_database(url: str, *, busy_timeout_s: float = 5.0) -> Engine:
@@ -31,13 +33,13 @@ def open_database(url: str, *, busy_timeout_s: float = 5.0) -> Engine:
     if parsed.database:
         Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
     # Parameters are what strangers sent: they do not belong into error texts, hence not into logs.
-    engine = create_engine(parsed, hide_parameters=True, connect_args={"timeout": busy_timeout_s, "check_same_thread": False})
-    event.listen(engine, "connect", _tune_sqlite)
+    engine = create_engine(parsed, hide_parameters=True, connect_args={"timeout": MIGRATION_S, "check_same_thread": False})
+    event.listen(engine, "connect", lambda connection, _record: _tune_sqlite(connection, busy_timeout_s))
     event.listen(engine, "begin", lambda connection: _begin(connection, busy_timeout_s))
     return engine
 
 
-def _tune_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+def _tune_sqlite(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
     # SQLAlchemy's own BEGIN (below) instead of the driver's implicit one, which starts too late to hold a snapshot.
     connection.isolation_level = None
     # Freed pages can be given back to the file system in small steps. First: it holds only for a file that is still empty.
@@ -54,6 +56,12 @@ def _tune_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.execute("PRAGMA wal_autocheckpoint = 32000")
     # The write-ahead log shrinks back after a burst.
     connection.execute("PRAGMA journal_size_limit = 67108864")
+    # Of the above, only what an empty file is told waits for a lock, and then for the first migration.
+    _wait(connection, busy_timeout_s)
+
+
+def _wait(connection: sqlite3.Connection, seconds: float) -> None:
+    connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
 
 def _begin(connection: Any, busy_timeout_s: float) -> None:
@@ -62,22 +70,23 @@ def _begin(connection: Any, busy_timeout_s: float) -> None:
         connection.exec_driver_sql("BEGIN")
         return
     driver = connection.connection.driver_connection
-    until = time.monotonic() + busy_timeout_s
+    until = time.monotonic() + connection.get_execution_options().get("wait_s", busy_timeout_s)
     # SQLite waits ever longer between its looks, up to a tenth of a second: among busy writers it would miss every short gap.
-    driver.execute(f"PRAGMA busy_timeout = {LOOK_EVERY_MS}")
+    _wait(driver, LOOK_EVERY_S)
     try:
         while True:
             try:
                 driver.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                # The low byte says what kind of error it is: a log that another process recovers is busy as well.
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
                     # Once more, for an error as all others are.
                     connection.exec_driver_sql("BEGIN IMMEDIATE")
                     return
             else:
                 return
     finally:
-        driver.execute(f"PRAGMA busy_timeout = {round(busy_timeout_s * 1000)}")
+        _wait(driver, busy_timeout_s)
 
 
 def newest_schema() -> str:
@@ -104,7 +113,7 @@ def migrate(engine: Engine) -> None:
     """
     if schema_of(engine) == newest_schema():
         return
-    with engine.begin() as connection:
+    with engine.connect().execution_options(wait_s=MIGRATION_S) as connection, connection.begin():
         # On SQLite the transaction has the write lock already.
         if connection.dialect.name == "postgresql":
             connection.execute(select(func.pg_advisory_xact_lock(MIGRATING)))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import inspect, text
+from sqlalchemy import event, inspect, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from schemas.database import NewerSchema, migrate, newest_schema, open_database, schema_of
@@ -62,6 +62,28 @@ def test_processes_that_start_at_once_on_an_empty_database_all_come_up(request: 
     assert [(one.communicate()[1], one.returncode) for one in starting] == [("", 0)] * 4
     assert schema_of(engine) == newest_schema()
     engine.dispose()
+
+
+def test_a_process_that_starts_during_a_long_migration_waits_for_it(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'busy.db'}"
+    migrating, starting = open_database(url), open_database(url, busy_timeout_s=0)
+    looks = []
+
+    def release(statement: str) -> None:
+        looks.append(statement)
+        if looks.count("BEGIN IMMEDIATE") == 3:
+            holder.rollback()
+
+    event.listen(starting, "connect", lambda connection, _record: connection.set_trace_callback(release))
+    assert schema_of(starting) is None
+    holder = migrating.connect()
+    holder.begin()
+    migrate(starting)
+    assert looks.count("BEGIN IMMEDIATE") >= 3
+    assert schema_of(migrating) == newest_schema()
+    holder.close()
+    migrating.dispose()
+    starting.dispose()
 
 
 def test_a_migration_that_fails_leaves_the_database_as_it_was(new_url: Callable[[], str]) -> None:
