@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 
-from scipy.special import betainc, ndtr, pdtrc, stdtrit
+from scipy.special import betainc, pdtrc, stdtr, stdtrit
 
 # The quantile of the standard normal distribution that leaves 2.5 % above.
 Z = 1.959963984540054
@@ -82,11 +82,14 @@ def clustered(counts: Iterable[tuple[int, int]]) -> Clustered:
     return Clustered(part, whole, k, min(float(whole), share * (1 - share) / variance) if variance else float(whole))
 
 
-def two_shares(share: float, whole: float, other: float, other_whole: float) -> float:
-    """P(shares at least so far apart) if both were the same, two-sided: the pooled score test. `whole` may be effective."""
+def two_shares(share: float, whole: float, other: float, other_whole: float, degrees: float = inf) -> float:
+    """P(shares at least so far apart) if both were the same, two-sided: the pooled score test. `whole` may be effective.
+
+    `degrees` of freedom that the effective wholes were estimated with (Student's t); without end where they are counts.
+    """
     pooled = (share * whole + other * other_whole) / (whole + other_whole)
     spread = sqrt(pooled * (1 - pooled) * (1 / whole + 1 / other_whole))
-    return float(2 * ndtr(-abs(share - other) / spread)) if spread else 1.0
+    return float(2 * stdtr(degrees, -abs(share - other) / spread)) if spread else 1.0
 
 
 def false_discoveries(chances: Sequence[float]) -> list[float]:

@@ -13,8 +13,8 @@ from schemas.reviewing import BETTER, FEW, FEWER, GONE, MORE, NEW, SAME, WORSE, 
 SESSIONS, CALLS = 30, 50
 # What matters: half a point, and a tenth of what it was.
 POINTS, PART = 0.005, 0.10
-# Of all tools that are called changed, so many may not be.
-DISCOVERIES = 0.10
+# Of all tools that are called changed, so many may not be; and of tools that did not change, so many may be called so.
+DISCOVERIES, ERRORS = 0.10, 0.05
 # Of a count: weeks that it is compared with, and a tenth of what is usual.
 WEEKS = 4
 
@@ -89,6 +89,21 @@ def relevant(difference: float, before: float) -> bool:
     return abs(difference) >= max(POINTS, PART * before)
 
 
+def chance_of(before: Sample, now: Sample) -> float:
+    """P(shares of two weeks at least so far apart) if nothing changed, by one design effect for both: that of their difference.
+
+    Each week's own, which the interval is made of, makes a week in which few sessions happened to fail look surer than it is, as share
+    and variance are low together (docs/decisions/0012).
+    """
+    spread = [one.share * (1 - one.share) for one in (before, now)]
+    independent = spread[0] / before.whole + spread[1] / now.whole
+    if not independent:
+        return two_shares(now.share, now.effective, before.share, before.effective)
+    design = (spread[0] / before.effective + spread[1] / now.effective) / independent
+    degrees = min(before.looked_at.clusters, now.looked_at.clusters) - 1
+    return two_shares(now.share, now.whole / design, before.share, before.whole / design, degrees)
+
+
 def judge(pairs: Sequence[tuple[Sample, Sample]]) -> list[Judged]:
     """What is said of each share (before, now) of something bad, all of them tested together."""
     open_: list[tuple[int, float, Interval, float]] = []
@@ -100,13 +115,12 @@ def judge(pairs: Sequence[tuple[Sample, Sample]]) -> list[Judged]:
             said.append(Judged(FEW))
         else:
             low, high = newcombe(now.share * now.effective, now.effective, before.share * before.effective, before.effective)
-            chance = two_shares(now.share, now.effective, before.share, before.effective)
-            open_.append((place, now.share - before.share, (low, high), chance))
+            open_.append((place, now.share - before.share, (low, high), chance_of(before, now)))
             said.append(Judged(SAME))
     for (place, difference, interval, chance), q in zip(open_, false_discoveries([one[3] for one in open_]), strict=True):
         excluded = interval[0] > 0 or interval[1] < 0
         mark = SAME
-        if excluded and relevant(difference, pairs[place][0].share) and q <= DISCOVERIES:
+        if excluded and chance <= ERRORS and q <= DISCOVERIES and relevant(difference, pairs[place][0].share):
             mark = WORSE if difference > 0 else BETTER
         said[place] = Judged(mark, difference, interval, chance, q)
     return said

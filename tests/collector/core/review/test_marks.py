@@ -160,7 +160,7 @@ def counted(sessions: Sequence[Session]) -> Sample:
     return failures(sum(one.failures for one in sessions), sum(one.completed for one in sessions), sessions)
 
 
-@pytest.mark.parametrize(("sessions", "alike"), [(60, 0.05), (150, 0.05), (150, 0.2)])
+@pytest.mark.parametrize(("sessions", "alike"), [(60, 0.05), (60, 0.2), (60, 0.3), (100, 0.2), (300, 0.2)])
 def test_weeks_in_which_nothing_changed_are_seldom_called_changed(sessions: int, alike: float) -> None:
     random = np.random.default_rng(20261130)
     times, wrong, naive = 1000, 0, 0
@@ -169,7 +169,7 @@ def test_weeks_in_which_nothing_changed_are_seldom_called_changed(sessions: int,
         wrong += judge([(before, now)])[0].matters
         # What calls that are taken as independent would say.
         naive += judge([(sample(before.part, before.whole), sample(now.part, now.whole))])[0].matters
-    assert wrong <= 0.07 * times
+    assert wrong <= 0.06 * times
     assert naive > 0.12 * times
 
 
