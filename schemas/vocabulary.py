@@ -29,6 +29,10 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "langfuse.session.id",
             "traceloop.association.properties.session_id",
             "ai.telemetry.metadata.sessionId",
+            "gen_ai.session.id",
+            "lmnr.association.properties.session_id",
+            "mlflow.trace.session",
+            "langsmith.metadata.thread_id",
         ),
         # The transport session: some servers make a new one for each request, so it is evidence, not a key.
         "mcp_session": ("mcp.session.id",),
@@ -53,6 +57,13 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "request",
             "spring.ai.tool.call.arguments",
             "mcp.tool.arguments",
+            "gen_ai.tool.arguments",
+            "gen_ai.tool.input",
+            "tool.arguments",
+            "tool.input",
+            "mcp.tool.input",
+            "lmnr.span.input",
+            "mlflow.spanInputs",
         ),
         "result": (
             "gen_ai.tool.call.result",
@@ -67,6 +78,13 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "mcp.tool.result.content",
             "spring.ai.tool.call.result",
             "mcp.tool.result",
+            "gen_ai.tool.result",
+            "gen_ai.tool.output",
+            "tool.result",
+            "tool.output",
+            "mcp.tool.output",
+            "lmnr.span.output",
+            "mlflow.spanOutputs",
         ),
         # A tool's result on a span that is no tool span: evidence for the nearest tool span above.
         "carried_result": ("mcp.response.value",),
@@ -79,9 +97,17 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "gen_ai.tool.status",
             "tool.status",
             "langfuse.observation.level",
+            "mcp.result.is_error",
+            "mcp.tool.is_error",
+            "mcp.tool.status",
+            "gen_ai.tool.is_error",
+            "tool.result.is_error",
+            "tool.is_error",
         ),
         # The opposite: false, "false".
-        "is_success": ("success",),
+        "is_success": ("success", "mcp.tool.success", "mcp.success", "gen_ai.tool.success", "tool.success"),
+        # True, or what went wrong.
+        "error": ("mcp.tool.error", "gen_ai.tool.error", "tool.error"),
         "category": (
             "toolvitals.error.category",
             "errorCategory",
@@ -91,6 +117,10 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "mcp.tool.error.category",
             "mcp.error.category",
             "mcp.failure.category",
+            "gen_ai.tool.error.category",
+            "gen_ai.error.category",
+            "tool.error.category",
+            "tool.error_category",
         ),
         "retryable": (
             "toolvitals.error.retryable",
@@ -101,6 +131,9 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "isRetriable",
             "error.retryable",
             "mcp.tool.error.retryable",
+            "mcp.error.retryable",
+            "gen_ai.tool.error.retryable",
+            "tool.error.retryable",
         ),
         "retry_after_ms": ("toolvitals.error.retry_after_ms", "retry_after_ms", "retryAfterMs"),
         "result_count": ("toolvitals.result.count", "resultCount", "result_count", "mcp.tool.result.count"),
@@ -114,10 +147,34 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "retry_number": ("pydantic_ai.tool.retry.attempt",),
         # Span id (hex) of the earlier attempt.
         "retry_of": ("toolvitals.call.retry_of", "retry.of"),
-        "error_type": ("error.type",),
-        "jsonrpc_code": ("rpc.response.status_code", "rpc.jsonrpc.error_code"),
+        "error_type": (
+            "error.type",
+            "mcp.tool.error_type",
+            "mcp.tool.error.type",
+            "mcp.error.type",
+            "gen_ai.tool.error.type",
+            "tool.error.type",
+        ),
+        "jsonrpc_code": (
+            "rpc.response.status_code",
+            "rpc.jsonrpc.error_code",
+            "jsonrpc.error.code",
+            "mcp.error.code",
+            "mcp.tool.error.code",
+        ),
         "http_status": ("http.response.status_code", "http.status_code"),
-        "error_message": ("toolvitals.error.message", "error.message", "langfuse.observation.status_message"),
+        "error_message": (
+            "toolvitals.error.message",
+            "error.message",
+            "langfuse.observation.status_message",
+            "mcp.tool.error.message",
+            "mcp.tool.error_message",
+            "mcp.error.message",
+            "gen_ai.tool.error.message",
+            "gen_ai.tool.error_message",
+            "tool.error.message",
+            "tool.error_message",
+        ),
         "exception_type": ("exception.type",),
         "exception_message": ("exception.message",),
         "environment": ("deployment.environment.name", "deployment.environment"),
@@ -131,22 +188,23 @@ ARGUMENT_PREFIXES = ("mcp.request.argument.", "mcp.tool.argument.", "gen_ai.tool
 ARGUMENT_EVENTS = ("gen_ai.tool.message",)
 RESULT_EVENTS = ("gen_ai.choice",)
 
-# Attribute -> the value that makes a span a tool span, if it also names a tool.
+# The MCP method of a tool call; an attribute of any name that says it makes a span a tool span, if it also names a tool.
+TOOLS_CALL = "tools/call"
+
+# Attribute -> the value (any case) that makes a span a tool span, if it also names a tool.
 TOOL_MARKERS: Mapping[str, str] = MappingProxyType(
     {
-        "mcp.method.name": "tools/call",
-        "mcp.method": "tools/call",
         "gen_ai.operation.name": "execute_tool",
-        "openinference.span.kind": "tool",
-        "traceloop.span.kind": "tool",
-        "langsmith.span.kind": "tool",
-        "langfuse.observation.type": "tool",
-        "rpc.method": "tools/call",
         "spring.ai.kind": "tool_call",
         "operation.name": "ai.toolcall",
         "sentry.op": "mcp.server",
     }
 )
+
+# How the conventions of agent observability end the name of the attribute that says what a span is (`traceloop.span.kind`), and
+# the values that say a tool span.
+KIND_ENDINGS = (".span.kind", ".span.type", ".spanKind", ".spanType", ".span_kind", ".span_type", ".observation.type")
+TOOL_KINDS = frozenset({"tool", "tool_call", "mcp_tool_call", "execute_tool"})
 
 # Values of status-like attributes that say "failed", and of error.type that say "did not fail".
 ERROR_WORDS = frozenset({"error", "failed", "failure"})

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from collector.core.json_text import loads
+from schemas.vocabulary import ERROR_WORDS, SUCCESS_WORDS
 
 # Text longer than this is not searched for an error body.
 LONGEST_SEARCHED = 1_000_000
@@ -139,6 +140,20 @@ def boolean(value: Any) -> bool | None:
     if isinstance(value, str):
         return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(value.strip().casefold())
     return {1: True, 0: False}.get(int(value)) if isinstance(value, int | float) and value in (0, 1) else None
+
+
+def says_error(value: Any) -> bool:
+    """Whether an attribute that tells what went wrong tells of anything: true, or a text that is no word of success."""
+    return boolean(value) is True or (isinstance(value, str) and boolean(value) is None and value.strip().casefold() not in SUCCESS_WORDS)
+
+
+def tells_failure(concept: str, value: Any) -> bool:
+    """Whether an attribute of this concept (FAILURE_CONCEPTS of evidence.py) may say that the call failed."""
+    if concept == "is_error":
+        return boolean(value) is True or (isinstance(value, str) and value.strip().casefold() in ERROR_WORDS)
+    if concept == "is_success":
+        return boolean(value) is False
+    return says_error(value) if concept == "error" else True
 
 
 def _text(value: Any) -> str | None:

@@ -10,12 +10,12 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from collector.core.bodies import arguments_value, emptiness_of_seen, keyed_hash, parsed, see
 from collector.core.emptiness import item_count
-from collector.core.error_bodies import ErrorBody, boolean, embedded_body
+from collector.core.error_bodies import ErrorBody, embedded_body, tells_failure
 from collector.core.hints import category_hint
 from collector.core.redaction import MASK, is_secret_key, masked, secrets_in, suspicious
 from collector.core.texts import dumped, short, size_of, text_of, without_nul
 from collector.core.values import value_of
-from schemas.vocabulary import ARGUMENT_EVENTS, ARGUMENT_PREFIXES, ERROR_WORDS, RESULT_EVENTS, Hit
+from schemas.vocabulary import ARGUMENT_EVENTS, ARGUMENT_PREFIXES, RESULT_EVENTS, Hit
 
 STATUS_ERROR = 2
 # Attributes that carry payloads under names of no concept of ours: conversations, schemas, whole requests.
@@ -27,7 +27,7 @@ PAYLOAD_KEY = re.compile(
 KEPT_ALL_THE_SAME = frozenset({"error.message", "exception.message", "langfuse.observation.status_message", "logfire.msg"})
 PAYLOAD_CONCEPTS = frozenset({"arguments", "result", "carried_result"})
 NAME_CONCEPTS = frozenset({"tool", "server"})
-FAILURE_CONCEPTS = frozenset({"is_error", "is_success", "category", "error_type"})
+FAILURE_CONCEPTS = frozenset({"is_error", "is_success", "error", "category", "error_type"})
 MOST_EVENTS = 8
 MOST_REMEMBERED = 4096
 LONGEST_REMEMBERED = 40
@@ -146,7 +146,7 @@ class Gathered:
             self.kept[key] = MASK
         else:
             if found.what == FLAG:
-                self.failing = self.failing or _tells_failure(found.concept, value)
+                self.failing = self.failing or tells_failure(found.concept, value)
             length = min(options.value_length, options.name_length) if found.what == NAME else options.value_length
             self.kept[key] = short(value, length)
             if isinstance(value, list | dict) or (isinstance(value, str) and value not in options.clean):
@@ -265,14 +265,6 @@ def _body_facts(body: ErrorBody, options: EvidenceOptions) -> dict[str, Any]:
     return {
         name: short(value, options.body_length) for name, value in said if value is not None and (value is not False or name == "retryable")
     }
-
-
-def _tells_failure(concept: str, value: Any) -> bool:
-    if concept == "is_error":
-        return boolean(value) is True or (isinstance(value, str) and value.casefold() in ERROR_WORDS)
-    if concept == "is_success":
-        return boolean(value) is False
-    return concept in ("category", "error_type")
 
 
 def _events(span: Span, payloads: dict[str, tuple[int, Any]], options: EvidenceOptions) -> list[dict[str, Any]]:

@@ -6,11 +6,13 @@ from typing import Any
 
 import orjson
 
-from collector.core.error_bodies import boolean
+from collector.core.error_bodies import boolean, tells_failure
 from collector.core.recognition import component_name
 from schemas.spans import ToolSpan
-from schemas.vocabulary import ERROR_WORDS, UNNAMED_TOOL, Hit
+from schemas.vocabulary import UNNAMED_TOOL, Hit
 
+# Concepts of which every attribute counts, not only the best known one: a failure that any of them tells is a failure.
+FLAGS = frozenset({"is_error", "is_success", "error"})
 JSONRPC_LARGEST = -32000
 MOST_ATTEMPTS = 1_000_000
 
@@ -49,10 +51,9 @@ def read(span: ToolSpan, lexicon: Mapping[str, Hit], carried: tuple[Mapping[str,
         if hit is None or value is None:
             continue
         concept, rank = hit
+        reading.is_error |= concept in FLAGS and tells_failure(concept, value)
         if concept == "is_error":
-            said = boolean(value)
-            reading.is_error |= said is True or (isinstance(value, str) and value.casefold() in ERROR_WORDS)
-            reading.denies_error |= said is False
+            reading.denies_error |= boolean(value) is False
             reading.aborted |= isinstance(value, str) and value.casefold() == "aborted"
         elif concept not in best or rank < best[concept][0]:
             best[concept] = rank, value
@@ -63,8 +64,9 @@ def read(span: ToolSpan, lexicon: Mapping[str, Hit], carried: tuple[Mapping[str,
             reading.text[concept] = str(int(value)) if value == int(value) else str(value)
         if concept in _TYPED:
             setattr(reading, concept, _TYPED[concept](value))
-        elif concept == "is_success" and boolean(value) is False:
-            reading.is_error = True
+    wrong = reading.text.get("error")
+    if wrong is not None and boolean(wrong) is None and tells_failure("error", wrong):
+        reading.text.setdefault("error_message", wrong)
     if "error_type" in best:
         _add_code(reading, whole(best["error_type"][1]))
     named = reading.text.get("tool")

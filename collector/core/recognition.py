@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from schemas.vocabulary import ALIASES, TOOL_MARKERS, UNNAMED_TOOL
+from schemas.vocabulary import ALIASES, KIND_ENDINGS, TOOL_KINDS, TOOL_MARKERS, TOOLS_CALL, UNNAMED_TOOL
 
 # Attributes that speak of another MCP method, or another operation, than a tool call.
 METHOD_KEYS = ("mcp.method.name", "mcp.method", "rpc.method")
@@ -25,8 +25,6 @@ CLAUDE_CODE_EXECUTION = "claude_code.tool.execution"
 VERCEL_TOOL_CALL = "ai.toolCall"
 # Google ADK closes parallel calls with a span that is no call; OpenLLMetry's transport span is evidence for its ancestor.
 NEVER = frozenset({"execute_tool (merged tools)", "execute_tool (merged)", "ResponseStreamWriter"})
-# Conventions of agent observability, where a marked span bears the tool's name itself.
-NAME_IS_TOOL = frozenset({"openinference.span.kind", "langsmith.span.kind", "langfuse.observation.type", "traceloop.span.kind"})
 
 
 def tool_of(name: str, attributes: Mapping[str, Any], tool_keys: tuple[str, ...], arguments: tuple[int, Any] | None = None) -> str | None:
@@ -38,17 +36,17 @@ def tool_of(name: str, attributes: Mapping[str, Any], tool_keys: tuple[str, ...]
     if name in NEVER:
         return None
     # What most emitters send, told by two look-ups.
-    if attributes.get("mcp.method.name") == "tools/call" and tool_keys[0] in attributes:
+    if attributes.get("mcp.method.name") == TOOLS_CALL and tool_keys[0] in attributes:
         return _named(attributes[tool_keys[0]])
-    markers = [key for key, value in TOOL_MARKERS.items() if _says(attributes.get(key), value)]
-    if name == VERCEL_TOOL_CALL or attributes.get("ai.operationId") == VERCEL_TOOL_CALL:
-        markers.append("ai.operationId")
-    if not markers and _speaks_of_another(attributes):
+    kinds = [_word(value) for key, value in attributes.items() if key.endswith(KIND_ENDINGS) and isinstance(value, str)]
+    is_of_kind = not TOOL_KINDS.isdisjoint(kinds)
+    marked = is_of_kind or _is_marked(name, attributes)
+    if not marked and (kinds or isinstance(attributes.get(OPERATION_KEY), str)):
         return None
     if any(_is_another_method(attributes.get(key)) for key in METHOD_KEYS):
         return None
     by_name = named_tool(name, attributes, arguments)
-    if not markers and by_name is None and name not in CLAUDE_CODE and name != RUNNING_TOOL:
+    if not marked and by_name is None and name not in CLAUDE_CODE and name != RUNNING_TOOL:
         return None
     named_by = next((key for key in tool_keys if key in attributes), None)
     if named_by is not None:
@@ -57,25 +55,29 @@ def tool_of(name: str, attributes: Mapping[str, Any], tool_keys: tuple[str, ...]
         return by_name
     if name == CLAUDE_CODE_EXECUTION:
         return ""
-    if any(marker in NAME_IS_TOOL for marker in markers):
+    # Conventions of agent observability: a span of the kind bears the tool's name itself.
+    if is_of_kind:
         return name.removesuffix(".tool") or UNNAMED_TOOL
     return None
 
 
-def _says(value: Any, wanted: str) -> bool:
-    return isinstance(value, str) and (value == wanted or value.casefold() == wanted)
+def _word(value: str) -> str:
+    """A word in any case; MLflow sends attributes as JSON, so in quotes."""
+    return value.strip(' "').casefold()
+
+
+def _is_marked(name: str, attributes: Mapping[str, Any]) -> bool:
+    """Whether a span says that it is a tool call, other than by its kind."""
+    if name == VERCEL_TOOL_CALL or attributes.get("ai.operationId") == VERCEL_TOOL_CALL:
+        return True
+    if any(isinstance(attributes.get(key), str) and _word(attributes[key]) == value for key, value in TOOL_MARKERS.items()):
+        return True
+    return any(isinstance(value, str) and len(value) == len(TOOLS_CALL) and value.casefold() == TOOLS_CALL for value in attributes.values())
 
 
 def _is_another_method(value: Any) -> bool:
     """An MCP method other than tools/call; rpc.method of other protocols is none of ours."""
-    return isinstance(value, str) and value != "tools/call" and ("/" in value or value in ("initialize", "ping"))
-
-
-def _speaks_of_another(attributes: Mapping[str, Any]) -> bool:
-    """Whether an attribute says that the span is something else, whatever its name looks like."""
-    operation = attributes.get(OPERATION_KEY)
-    kinds = (attributes.get(key) for key in NAME_IS_TOOL)
-    return isinstance(operation, str) or any(isinstance(kind, str) for kind in kinds)
+    return isinstance(value, str) and value.casefold() != TOOLS_CALL and ("/" in value or value in ("initialize", "ping"))
 
 
 def named_tool(name: str, attributes: Mapping[str, Any], arguments: tuple[int, Any] | None) -> str | None:

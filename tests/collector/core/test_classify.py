@@ -73,6 +73,42 @@ OUTCOMES: dict[str, tuple[dict[str, Any], str, str]] = {
     "tool.status error is a failure": ({"attributes": {"tool.status": "error"}}, "failure", "is_error"),
     "a level of ERROR is a failure": ({"attributes": {"langfuse.observation.level": "ERROR"}}, "failure", "is_error"),
     "success false is a failure": ({"attributes": {"success": "false"}}, "failure", "is_error"),
+    **{
+        f"{key} {value!r} is a failure at any status": ({"attributes": {key: value}, "status": OK}, "failure", "is_error")
+        for key, value in (
+            ("mcp.tool.success", False),
+            ("gen_ai.tool.success", "False"),
+            ("mcp.tool.is_error", True),
+            ("tool.result.is_error", "true"),
+            ("mcp.tool.status", " Error "),
+            ("mcp.tool.error", True),
+            ("tool.error", "the index is locked"),
+        )
+    },
+    **{
+        f"{key} {value!r} is none": ({"attributes": {key: value}}, "success", "no_failure")
+        for key, value in (
+            ("mcp.tool.success", True),
+            ("mcp.tool.success", "unknown"),
+            ("mcp.tool.is_error", False),
+            ("mcp.tool.status", "completed"),
+            ("mcp.tool.error", False),
+            ("mcp.tool.error", "0"),
+            ("mcp.tool.error", 404),
+            ("tool.error", " None "),
+            ("tool.error", ""),
+        )
+    },
+    "one flag that says failure beats a stronger one that does not": (
+        {"attributes": {"success": True, "mcp.tool.success": False}},
+        "failure",
+        "is_error",
+    ),
+    "one error that says failure beats a stronger one that does not": (
+        {"attributes": {"mcp.tool.error": False, "tool.error": "the index is locked"}},
+        "failure",
+        "is_error",
+    ),
     "isError true beats a deferred result": ({"attributes": {"isError": True, "resultType": "task"}}, "failure", "is_error"),
     # 4. deferred
     "a result type input_required is deferred": ({"attributes": {"mcp.result.type": "input_required"}}, "deferred", "deferred"),
@@ -277,6 +313,9 @@ def test_the_flags_of_a_failure(attributes: dict[str, Any], flags: tuple[str, ..
     {
         "the field of the error body": ({"attributes": result(BODY), "status": ERROR, "message": "boom"}, "closed"),
         "an error attribute": ({"attributes": {"error.message": "a"}, "status": ERROR, "message": "b"}, "a"),
+        "an attribute that tells what went wrong": ({"attributes": {"tool.error": "a"}, "status": ERROR, "message": "b"}, "a"),
+        "an error message before it": ({"attributes": {"tool.error": "a", "error.message": "b"}}, "b"),
+        "one that only says that something did": ({"attributes": {"tool.error": "true"}, "message": "b"}, "b"),
         "the status message": ({"status": ERROR, "message": "b", "events": [exception("E", "c")]}, "b"),
         "the exception's message": ({"status": ERROR, "events": [exception("E", "c")]}, "c"),
         "the text of the result": ({"attributes": {"isError": True, **result("boom")}}, "boom"),

@@ -28,6 +28,25 @@ def tool_of(name: str, attributes: dict[str, Any], **settings: Any) -> str | Non
         "LangSmith's kind tool marks one": ("x", {"langsmith.span.kind": "tool", **NAMED}, "search"),
         "Langfuse's observation type tool marks one": ("x", {"langfuse.observation.type": "tool", **NAMED}, "search"),
         "the RPC method tools/call marks one": ("x", {"rpc.method": "tools/call", **NAMED}, "search"),
+        "tools/call marks one in an attribute of any name": ("x", {"acme.request.method": "Tools/Call", **NAMED}, "search"),
+        **{
+            f"the kind {kind} of any convention marks one ({key})": ("x", {key: kind, **NAMED}, "search")
+            for key, kind in {
+                "acme.span.kind": "TOOL",
+                "acme.span.type": "mcp_tool_call",
+                "acme.spanKind": "Tool_Call",
+                "acme.spanType": '"TOOL"',
+                "acme.span_kind": "execute_tool",
+                "acme.span_type": "tool",
+                "acme.observation.type": "tool",
+            }.items()
+        },
+        "the name of a span of such a kind is its tool": ("search", {"acme.span.type": "TOOL"}, "search"),
+        "a second convention's kind beside it does not matter": (
+            "search",
+            {"acme.span.kind": "internal", "other.span.kind": "tool"},
+            "search",
+        ),
         "Spring AI's kind tool_call marks one": (
             "x",
             {"spring.ai.kind": "tool_call", "spring.ai.tool.definition.name": "search"},
@@ -109,6 +128,15 @@ def test_a_tool_span(name: str, attributes: dict[str, Any], tool: str) -> None:
         "a name without any mark": ("something", NAMED),
         "a chat span that names a tool": ("chat gpt", {"gen_ai.operation.name": "chat", **NAMED}),
         "a span that says it is a chain, whatever its name": ("execute_tool x", {"openinference.span.kind": "CHAIN"}),
+        **{
+            f"a span of another kind ({kind}) that names a tool": ("execute_tool x", {"acme.span.type": kind, **NAMED})
+            for kind in ("LLM", "tools", "toolkit", '"AGENT"', "mcp_server")
+        },
+        "a kind that is a number": ("x", {"acme.span.kind": 3, **NAMED}),
+        "the bare names span.kind and type are OpenTracing's and anybody's": ("x", {"span.kind": "tool", "type": "tool", **NAMED}),
+        "another MCP method beside a kind": ("x", {"acme.span.type": "tool", "mcp.method.name": "tools/list", **NAMED}),
+        "tools/call in an attribute of a span without a tool": ("POST /mcp", {"acme.request.method": "tools/call"}),
+        "text in which tools/call stands": ("x", {"acme.note": "a tools/call of somebody", **NAMED}),
         "running tool without a name": ("running tool", {}),
         "X.tool without OpenLLMetry's attributes": ("search.tool", {}),
         "a server's handling whose request is cut": ("MCP server handle request: tools/call", {"request": '{"params": {"na'}),
