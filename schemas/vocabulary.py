@@ -205,6 +205,8 @@ TOOL_MARKERS: Mapping[str, str] = MappingProxyType(
 # the values that say a tool span.
 KIND_ENDINGS = (".span.kind", ".span.type", ".spanKind", ".spanType", ".span_kind", ".span_type", ".observation.type")
 TOOL_KINDS = frozenset({"tool", "tool_call", "mcp_tool_call", "execute_tool"})
+# Values that every span may have: OpenTelemetry's kinds, and what backends tell from logs. They do not say that it is no tool span.
+GENERAL_KINDS = frozenset({"", "span", "pending_span", "unspecified", "internal", "server", "client", "producer", "consumer", "unknown"})
 
 # Values of status-like attributes that say "failed", and of error.type that say "did not fail".
 ERROR_WORDS = frozenset({"error", "failed", "failure"})

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from schemas.vocabulary import ALIASES, KIND_ENDINGS, TOOL_KINDS, TOOL_MARKERS, TOOLS_CALL, UNNAMED_TOOL
+from schemas.vocabulary import ALIASES, GENERAL_KINDS, KIND_ENDINGS, TOOL_KINDS, TOOL_MARKERS, TOOLS_CALL, UNNAMED_TOOL
 
 # Attributes that speak of another MCP method, or another operation, than a tool call.
 METHOD_KEYS = ("mcp.method.name", "mcp.method", "rpc.method")
@@ -38,7 +38,7 @@ def tool_of(name: str, attributes: Mapping[str, Any], tool_keys: tuple[str, ...]
     # What most emitters send, told by two look-ups.
     if attributes.get("mcp.method.name") == TOOLS_CALL and tool_keys[0] in attributes:
         return _named(attributes[tool_keys[0]])
-    kinds = [_word(value) for key, value in attributes.items() if key.endswith(KIND_ENDINGS) and isinstance(value, str)]
+    kinds = {_word(value) for key, value in attributes.items() if key.endswith(KIND_ENDINGS) and isinstance(value, str)} - GENERAL_KINDS
     is_of_kind = not TOOL_KINDS.isdisjoint(kinds)
     marked = is_of_kind or _is_marked(name, attributes)
     if not marked and (kinds or isinstance(attributes.get(OPERATION_KEY), str)):

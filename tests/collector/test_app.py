@@ -178,7 +178,7 @@ def test_a_request_in_flight_at_the_signal_is_committed_and_answered(process, en
             while True:  # until it listens no more
                 try:
                     socket.create_connection(("127.0.0.1", port)).close()
-                except ConnectionRefusedError:
+                except (ConnectionRefusedError, ConnectionResetError):
                     break
             connection.connection.dbapi_connection.execute("ROLLBACK")
             client.settimeout(60)

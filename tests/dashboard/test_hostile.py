@@ -129,12 +129,12 @@ def test_the_error_message_is_a_labelled_block_and_not_markup(client: TestClient
     assert f'<pre tabindex="0">{message}</pre>' in html
 
 
-@pytest.mark.parametrize("template", ["javascript:alert({trace_id})", "data:text/html,{trace_id}", "//evil.example/{trace_id}"])
-def test_the_trace_store_is_linked_over_http_only(engine: Engine, template: str) -> None:
+@pytest.mark.parametrize("trace_url", ["javascript:alert({trace_id})", "data:text/html,{trace_id}", "//evil.example/{trace_id}"])
+def test_the_trace_store_is_linked_over_http_only(engine: Engine, trace_url: str) -> None:
     row = seeds.call(1)
     seeds.put_calls(engine, [row])
     path = f"/calls/{row['trace_id'].hex()}/{row['call_id'].hex()}"
-    with TestClient(create_app(engine, Settings(trace_url=template), lambda: seeds.NOW_NS)) as client:
+    with TestClient(create_app(engine, Settings(trace_url=trace_url), lambda: seeds.NOW_NS)) as client:
         assert_harmless(client.get(path).text)
     good = Settings(trace_url="https://traces.example/{trace_id}?s={span_id}")
     with TestClient(create_app(engine, good, lambda: seeds.NOW_NS)) as client:

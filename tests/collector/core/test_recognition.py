@@ -41,6 +41,14 @@ def tool_of(name: str, attributes: dict[str, Any], **settings: Any) -> str | Non
                 "acme.observation.type": "tool",
             }.items()
         },
+        **{
+            f"the kind {kind} that any span may have does not unmake one": (
+                "MCP server handle request: tools/call",
+                {"acme.span_type": kind, "request": '{"params": {"name": "search"}}'},
+                "search",
+            )
+            for kind in ("span", "pending_span", "SERVER", "internal")
+        },
         "the name of a span of such a kind is its tool": ("search", {"acme.span.type": "TOOL"}, "search"),
         "a second convention's kind beside it does not matter": (
             "search",
