@@ -35,7 +35,7 @@ def prune(
 
     settings = load_settings(config, data=data, database_url=database_url)
     with opened(settings) as engine:
-        retention = Retention(WorkStore(engine), PruneStore(engine), settings, time.monotonic, spare_pages=0)
+        retention = Retention(WorkStore(engine), PruneStore(engine), settings, time.monotonic, time.sleep, spare_pages=0)
         now_ns = time.time_ns()
         _show(retention.old(now_ns))
         if not dry_run:

@@ -90,7 +90,7 @@ class Worker:
         self._settlers = settlers
         self._settler = Settler(store, settings)
         self._leases = leases
-        self._retention = Retention(store, pruning, settings, time.monotonic)
+        self._retention = Retention(store, pruning, settings, time.monotonic, time.sleep)
         self._stop = threading.Event()
         self._turned = time.monotonic()
         self._settled = self._evaluations = 0

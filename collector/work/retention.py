@@ -55,15 +55,26 @@ class Slice(NamedTuple):
 
 
 class Retention:
-    """Prunes in steps. `clock` gives seconds: slices grow and shrink with the time that they take."""
+    """Prunes in steps. `clock` gives seconds: slices grow and shrink with the time that they take.
+
+    `rest` waits for some seconds, after each slice for as long as it took. Who waits for the write lock of SQLite looks again and
+    again whether it is free: without rests it would hardly ever be.
+    """
 
     def __init__(
-        self, work: WorkStore, store: PruneStore, settings: RetentionSettings, clock: Callable[[], float], spare_pages: int = SPARE_PAGES
+        self,
+        work: WorkStore,
+        store: PruneStore,
+        settings: RetentionSettings,
+        clock: Callable[[], float],
+        rest: Callable[[float], None],
+        spare_pages: int = SPARE_PAGES,
     ) -> None:
         self._work = work
         self._store = store
         self._settings = settings
         self._clock = clock
+        self._rest = rest
         self._spare_pages = spare_pages
         self._sizes: dict[str, int] = {}
 
@@ -91,4 +102,5 @@ class Retention:
         if rows:
             took = max(self._clock() - started, 1e-4)
             self._sizes[name] = max(FEWEST, min(MOST, 2 * size, round(size * SLICE_S / took)))
+            self._rest(took)
         return rows

@@ -180,7 +180,7 @@ def test_a_long_operation_is_gone_on_with_and_not_gone_through(database: Databas
 
 
 def prune(database: Database, now_ns: int) -> None:
-    worker = Retention(database.work, PruneStore(database.engine), database.settings, lambda: 0.0)
+    worker = Retention(database.work, PruneStore(database.engine), database.settings, lambda: 0.0, lambda _: None)
     while worker.step(now_ns) is not None:
         pass
 
