@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, Table, func, select
+from sqlalchemy import Connection, Select, Table, func, literal, select
 from sqlmodel import SQLModel
 
 from dashboard import open_queries
@@ -15,6 +15,7 @@ from dashboard.retry_values import Synchrony, Values, synchrony
 from dashboard.retrying import COUNTED, Part, Placed, Retries, add_up
 from dashboard.tally import Ratio
 from dashboard.time_axis import bucket_width
+from dashboard.words import SECOND_NS
 from schemas import retry_tables  # noqa: F401 - declares the tables in the metadata
 from schemas.operations import SAME_TOOL, STRENGTHS, at_least
 from schemas.rollups import PLACES, RETRY_GRAINS, WIDTHS_S, grain_of, widest_in
@@ -161,45 +162,48 @@ def _values(connection: Connection, question: Filter, strength: str, keys: Seque
 
 
 class _Latest(NamedTuple):
-    """The latest retries of a range as (server, tool, client) and start; all there are from `from_ns` to before `to_ns`."""
+    """The latest retries of a range, the seconds of their starts by (server, tool, client); all from `from_ns` to before `to_ns`."""
 
-    starts: Sequence[tuple[tuple[str, ...], int]]
+    seconds: Mapping[tuple[str, ...], Sequence[int]]
     from_ns: int
     to_ns: int
 
     def of(self, group: Callable[[tuple[str, ...]], tuple[str, ...]]) -> dict[tuple[str, ...], Synchrony | None]:
         """The synchrony of each group."""
         found: dict[tuple[str, ...], list[int]] = {}
-        for place, start_ns in self.starts:
-            found.setdefault(group(place), []).append(start_ns)
-        return {key: synchrony(starts, self.from_ns, self.to_ns) for key, starts in found.items()}
+        for place, seconds in self.seconds.items():
+            found.setdefault(group(place), []).extend(seconds)
+        return {key: synchrony(seconds, self.from_ns, self.to_ns) for key, seconds in found.items()}
 
 
 def _latest(connection: Connection, question: Filter, now_ns: int, strength: str) -> _Latest:
     # Filters are applied to the latest of all retries: so the row of a tool says the same as the page that asks for that tool alone.
     columns = ("start_ns", "server", "tool", "client", "environment")
     latest: Select[Any] = (
-        select(*(RETRY.c[name] for name in columns), RETRY.c.chain_id)
+        select(*(RETRY.c[name] for name in columns), RETRY.c.chain_id if strength != SAME_TOOL else literal(""))
         .where(RETRY.c.start_ns >= question.from_ns, RETRY.c.start_ns < question.to_ns)
         .order_by(RETRY.c.start_ns.desc())
         .limit(LATEST)
     )
-    part, chain = latest.subquery().c, open_queries.CHAIN.c
     if strength != SAME_TOOL:
+        part, chain = latest.subquery().c, open_queries.CHAIN.c
         held_by = select(*(part[name] for name in columns), chain.strength).where(chain.chain_id == part.chain_id)
         latest = held_by.order_by(part.start_ns.desc())
-    found: list[tuple[Any, ...]] = [tuple(row) for row in connection.execute(latest)]
-    shown = open_queries.shown_names(connection, {(row[0] - row[0] % DAY_NS, row[1], row[2]) for row in found})
-    strong, places = at_least(strength), [getattr(question, name) for name in ("server", "client", "environment")]
-    starts = []
-    for start_ns, server, tool, client, environment, held in found:
-        name = shown(start_ns, server, tool)
-        if question.tool not in (None, name) or (strength != SAME_TOOL and held not in strong):
-            continue
-        if all(asked in (None, value) for asked, value in zip(places, (server, client, environment), strict=True)):
-            starts.append(((server, name, client), start_ns))
+    found = connection.execute(latest).all()
+    starts: dict[tuple[int, str, str, str, str, str], list[int]] = {}
+    for start_ns, *place in found:
+        starts.setdefault((start_ns // DAY_NS * DAY_NS, *place), []).append(start_ns // SECOND_NS)
+    shown = open_queries.shown_names(connection, {place[:3] for place in starts})
+    strong = at_least(strength)
+    asked = [getattr(question, name) for name in ("server", "tool", "client", "environment")]
+    seconds: dict[tuple[str, ...], list[int]] = {}
+    for (day_ns, server, tool, client, environment, held), here in starts.items():
+        name = shown(day_ns, server, tool)
+        matches = all(one in (None, value) for one, value in zip(asked, (server, name, client, environment), strict=True))
+        if matches and (strength == SAME_TOOL or held in strong):
+            seconds.setdefault((server, name, client), []).extend(here)
     cut = len(found) >= LATEST
-    return _Latest(starts, found[-1][0] if cut else question.from_ns, min(question.to_ns, max(now_ns, question.from_ns + 1)))
+    return _Latest(seconds, found[-1].start_ns if cut else question.from_ns, min(question.to_ns, max(now_ns, question.from_ns + 1)))
 
 
 def _apart(parts: Iterable[Placed]) -> dict[tuple[str, ...], list[Part]]:

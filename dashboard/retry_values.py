@@ -1,16 +1,15 @@
 """What retries have beside counts: values in buckets with their quantiles, and how evenly they came. Pure."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dashboard.moments import MINUTE_NS
 from dashboard.words import SECOND_NS
 from schemas import histogram
 
 # Synchrony is that of the busiest stretch of this length.
-STRETCH_NS = 5 * MINUTE_NS
+STRETCH_S = 5 * 60
 BILLION = 10**9
 
 
@@ -44,19 +43,19 @@ class Synchrony(NamedTuple):
     retries: int
 
 
-def synchrony(starts_ns: Sequence[int], from_ns: int, to_ns: int) -> Synchrony | None:
-    """The synchrony of retries by their starts, all those of a range of time; None without retries."""
-    stretches: dict[int, Counter[int]] = {}
-    for start in starts_ns:
-        stretches.setdefault(start // STRETCH_NS, Counter())[start // SECOND_NS] += 1
-    if not stretches:
+def synchrony(seconds: Iterable[int], from_ns: int, to_ns: int) -> Synchrony | None:
+    """The synchrony of retries by the seconds that they start in, all those of a range of time; None without retries."""
+    counts = Counter(seconds)
+    if not counts:
         return None
-    busiest = max(stretches, key=lambda one: (stretches[one].total(), one))
+    stretches: Counter[int] = Counter()
+    for second, count in counts.items():
+        stretches[second // STRETCH_S] += count
+    busiest = max(stretches, key=lambda one: (stretches[one], one))
+    inside = [count for second, count in counts.items() if second // STRETCH_S == busiest]
     # Seconds that have not come yet, or are not asked for, are no seconds without retries.
-    first = max(busiest * STRETCH_NS, from_ns) // SECOND_NS
-    seconds = -(-min((busiest + 1) * STRETCH_NS, to_ns) // SECOND_NS) - first
-    retries = stretches[busiest].total()
-    seconds = max(seconds, len(stretches[busiest]))
-    mean = retries / seconds
-    variance = sum(count * count for count in stretches[busiest].values()) / seconds - mean * mean
-    return Synchrony(variance / mean, retries)
+    first = max(busiest * STRETCH_S, from_ns // SECOND_NS)
+    length = max(-(-min((busiest + 1) * STRETCH_S * SECOND_NS, to_ns) // SECOND_NS) - first, len(inside))
+    mean = stretches[busiest] / length
+    variance = sum(count * count for count in inside) / length - mean * mean
+    return Synchrony(variance / mean, stretches[busiest])
