@@ -149,16 +149,18 @@ def _counts(connection: Connection, question: Filter, strength: str, keys: Seque
 
 
 def _values(connection: Connection, question: Filter, strength: str, keys: Sequence[str]) -> list[Placed]:
-    """The histograms of each series."""
+    """The histograms, by the values of `keys`."""
     grain = grain_of({*keys, *_filtered(question)}, RETRY_GRAINS)
     part = rows(HISTOGRAM, question, grain, WIDTHS_S[-1], _PACKED).subquery().c
-    statement = select(SERIES.c.strength, *(part[name] for name in _PACKED), *(SERIES.c[name] for name in keys))
-    wanted = at_least(strength)
-    return [
-        (tuple(key), Part({}, Values(gaps), Values(recoveries), Values(growths)))
-        for held, gaps, recoveries, growths, *key in connection.execute(statement.where(SERIES.c.id == part.series_id))
-        if held in wanted
-    ]
+    # Names are looked up once a series here: the database would repeat them on each of ten thousand rows.
+    named = select(SERIES.c.id, *(SERIES.c[name] for name in keys))
+    named = named.where(SERIES.c.grain == grain, SERIES.c.strength.in_(at_least(strength)))
+    keys_of = {row[0]: tuple(row[1:]) for row in connection.execute(named).all()}
+    packed: dict[tuple[str, ...], list[tuple[bytes, ...]]] = {}
+    for series_id, *values in connection.execute(select(part.series_id, *(part[name] for name in _PACKED))).all():
+        if (key := keys_of.get(series_id)) is not None:
+            packed.setdefault(key, []).append(tuple(values))
+    return [(key, Part({}, *(Values(b"".join(column)) for column in zip(*of_key, strict=True)))) for key, of_key in packed.items()]
 
 
 class _Latest(NamedTuple):
