@@ -90,8 +90,8 @@ class Worker:
         self._settlers = settlers
         self._settler = Settler(store, settings)
         self._leases = leases
-        self._retention = Retention(store, pruning, settings, time.monotonic, time.sleep)
         self._stop = threading.Event()
+        self._retention = Retention(store, pruning, settings, time.monotonic, self._stop.wait)
         self._turned = time.monotonic()
         self._settled = self._evaluations = 0
         self._evaluation_seconds = 0.0

@@ -67,7 +67,7 @@ class Retention:
         store: PruneStore,
         settings: RetentionSettings,
         clock: Callable[[], float],
-        rest: Callable[[float], None],
+        rest: Callable[[float], object],
         spare_pages: int = SPARE_PAGES,
     ) -> None:
         self._work = work
