@@ -11,7 +11,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from itertools import takewhile
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -40,8 +39,7 @@ def measure(database: Path) -> dict[str, Any]:
     def prune() -> None:
         engine = open_database(f"sqlite:///{database}")
         retention = Retention(WorkStore(engine), PruneStore(engine), Settings(), time.perf_counter, time.sleep, spare_pages=0)
-        for done in takewhile(bool, (retention.step(LATER_NS) for _ in iter(int, 1))):
-            assert done is not None
+        while (done := retention.step(LATER_NS)) is not None:
             removed[done.what] = removed.get(done.what, 0) + done.rows
         engine.dispose()
 
