@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from sqlalchemy import BigInteger, Connection, Engine, Select, bindparam, cast, func, select
 
 from collector.series import GRAIN, Series, series_after
@@ -18,6 +20,9 @@ CALLS_BEHIND = 1_000
 SUSPECTS = 200
 # Of a session, the last so many calls: a loop that is longer is long enough.
 STEPS = 200
+
+# Rows of (series, *counts).
+Table = npt.NDArray[np.int64]
 
 
 class Behind(NamedTuple):
@@ -76,6 +81,14 @@ class AlertCounts:
     def call_sums(self, pieces: Iterable[Piece]) -> list[tuple[int, ...]]:
         """(series, calls) of some buckets; a series may come several times."""
         return self._sums(self._call_sums, pieces)
+
+    def retry_table(self, pieces: Iterable[Piece]) -> Table:
+        """As `retry_sums`, for sums over many series."""
+        return np.array(self.retry_sums(pieces), dtype=np.int64).reshape(-1, 1 + len(RETRY_SUMS))
+
+    def call_table(self, pieces: Iterable[Piece]) -> Table:
+        """As `call_sums`, for sums over many series."""
+        return np.array(self.call_sums(pieces), dtype=np.int64).reshape(-1, 2)
 
     def retried_minutes(self, from_ns: int, to_ns: int) -> list[tuple[int, ...]]:
         """(bucket, series, *RETRY_SUMS) of every minute of a range."""

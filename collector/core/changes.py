@@ -16,6 +16,11 @@ class Share:
     part: int
     whole: int
 
+    @property
+    def ratio(self) -> float:
+        """The part of one; 0 for 0/0."""
+        return self.part / self.whole if self.whole else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class Change:

@@ -76,7 +76,10 @@ def mute(alerts: Iterable[Alert], rules: Mapping[str, Rule], silences: Sequence[
         silence = next((one for one in silences if one.mutes(alert, now_ns)), None)
         if silence is not None:
             reasons[alert.id] = f"silenced by {silence.created_by}: {silence.reason}"
-    return [replace(alert, muted_by=reasons.get(alert.id, "")) for alert in given]
+    # Most stay as they are, and a copy costs more than a look.
+    return [
+        alert if alert.muted_by == reasons.get(alert.id, "") else replace(alert, muted_by=reasons.get(alert.id, "")) for alert in given
+    ]
 
 
 def _labels(alert: Alert, names: Iterable[str]) -> tuple[str | None, ...]:

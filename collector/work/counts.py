@@ -1,19 +1,18 @@
 """The counts that one evaluation of alerting looks at: windows that end now, of every tool, each read no more often than it changes."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from collector.alert_counts import MINUTE_NS, RETRY_SUMS, AlertCounts
+from collector.alert_counts import MINUTE_NS, RETRY_SUMS, AlertCounts, Table
 from collector.core.ratios import Kind, Sums
 from collector.core.stats import dispersion
 from collector.core.storms import Baseline
-from collector.series import Series
+from collector.work.by_tool import ByTool, RetriedByTool, Tool
 from schemas.rollups import SECOND_NS, Piece, cover
 
-Tool = tuple[str, str]
 Found = TypeVar("Found")
 
 DAY_S = 86_400
@@ -22,29 +21,6 @@ FRESH_PART, FRESH_MOST_S = 20, 900
 # Where a window may begin: the longer it is, the less it matters, and the fewer rows it has.
 BEGINS_S = ((3 * DAY_S, 7_200), (21_600, 900), (0, 60))
 FIVE_MINUTES_S = 300
-
-
-class Retried(NamedTuple):
-    """Sums over the attempts and operations of a tool, in the order of RETRY_SUMS."""
-
-    attempts: int = 0
-    failures: int = 0
-    retries: int = 0
-    wasted: int = 0
-    failed_last: int = 0
-    headless: int = 0
-
-    @property
-    def operations(self) -> int:
-        """How many operations begin here; one whose first attempt was not received begins with the first that was."""
-        return self.attempts - self.retries + self.headless
-
-    def plus(self, other: tuple[int, ...]) -> "Retried":
-        """Both together."""
-        return Retried(*(one + more for one, more in zip(self, other, strict=True)))
-
-
-NOTHING = Retried()
 
 
 class Counts:
@@ -58,19 +34,28 @@ class Counts:
         self.now_ns = 0
         self._environments = tuple(environments)
         self._replaying = replaying
-        self._series: dict[int, Series] = {}
         self._of_tool: dict[Tool, list[int]] = {}
         self._last_series = 0
+        # Tools and kinds in the order in which they came, and by the number of a series which of them it counts; -1 for none.
+        self._rows: dict[Tool, int] = {}
+        self._columns: dict[Kind, int] = {}
+        self._row_of, self._column_of = np.full(1, -1), np.full(1, -1)
         self._kept: dict[object, tuple[int, int, object]] = {}
 
     def at(self, now_ns: int) -> None:
         """From now on everything is as of this moment."""
         self.now_ns = now_ns
-        for series in self.store.series_after(self._last_series):
-            self._last_series = series.id
+        new = self.store.series_after(self._last_series)
+        if new:
+            self._last_series = new[-1].id
+            more = np.full(self._last_series + 1 - len(self._row_of), -1)
+            self._row_of, self._column_of = np.concatenate((self._row_of, more)), np.concatenate((self._column_of, more))
+        for series in new:
             if any(fnmatchcase(series.environment, pattern) for pattern in self._environments):
-                self._series[series.id] = series
-                self._of_tool.setdefault((series.server, series.tool), []).append(series.id)
+                tool, kind = (series.server, series.tool), Kind(*series[4:])
+                self._of_tool.setdefault(tool, []).append(series.id)
+                self._row_of[series.id] = self._rows.setdefault(tool, len(self._rows))
+                self._column_of[series.id] = self._columns.setdefault(kind, len(self._columns))
         self._kept = {key: kept for key, kept in self._kept.items() if kept[0] <= now_ns < kept[1]}
 
     def begin_ns(self, window_s: int, ago_s: int = 0) -> int:
@@ -83,17 +68,14 @@ class Counts:
         """How long a window that ends now is."""
         return (self.now_ns - self.begin_ns(window_s)) / SECOND_NS
 
-    def retried(self, window_s: int, ago_s: int = 0) -> Mapping[Tool, Retried]:
+    def retried(self, window_s: int, ago_s: int = 0) -> RetriedByTool:
         """Attempts, retries and operations of every tool in a window that ended so long ago."""
 
-        def read() -> dict[Tool, Retried]:
-            sums: dict[Tool, Retried] = {}
-            for series_id, counts in self._ranged(self.store.retry_sums, len(RETRY_SUMS), window_s, ago_s).items():
-                series = self._series.get(series_id)
-                if series is not None:
-                    tool = (series.server, series.tool)
-                    sums[tool] = sums.get(tool, NOTHING).plus(counts)
-            return sums
+        def read() -> RetriedByTool:
+            table = self._ranged(self.store.retry_table, window_s, ago_s)
+            sums = np.zeros((len(self._rows), len(RETRY_SUMS)), dtype=np.int64)
+            np.add.at(sums, self._row_of[table[:, 0]], table[:, 1:])
+            return RetriedByTool(self._rows, sums)
 
         return self._fresh(("retried", window_s, ago_s), max(window_s, ago_s), read)
 
@@ -101,29 +83,19 @@ class Counts:
         """Calls of every tool by kind, in a window that ended so long ago."""
 
         def read() -> Sums:
-            tools: dict[Tool, int] = {}
-            kinds: dict[Kind, int] = {}
-            cells = []
-            for series_id, (calls,) in self._ranged(self.store.call_sums, 1, window_s, ago_s).items():
-                series = self._series.get(series_id)
-                if series is not None:
-                    row = tools.setdefault((series.server, series.tool), len(tools))
-                    cells.append((row, kinds.setdefault(Kind(*series[4:]), len(kinds)), calls))
-            counts = np.zeros((len(tools), len(kinds)), dtype=np.int64)
-            if cells:
-                rows, columns, values = np.array(cells, dtype=np.int64).T
-                np.add.at(counts, (rows, columns), values)
-            return Sums(tuple(tools), tuple(kinds), counts)
+            table = self._ranged(self.store.call_table, window_s, ago_s)
+            counts = np.zeros((len(self._rows), len(self._columns)), dtype=np.int64)
+            np.add.at(counts, (self._row_of[table[:, 0]], self._column_of[table[:, 0]]), table[:, 1])
+            return Sums(tuple(self._rows), tuple(self._columns), counts)
 
         return self._fresh(("calls", window_s, ago_s), window_s, read)
 
-    def chosen(self, window_s: int, choose: Callable[[Kind], bool], name: str, ago_s: int = 0) -> Mapping[Tool, int]:
+    def chosen(self, window_s: int, choose: Callable[[Kind], bool], name: str, ago_s: int = 0) -> ByTool:
         """How many calls of each tool are of some kinds; `name` tells the choice from others."""
 
-        def read() -> dict[Tool, int]:
+        def read() -> ByTool:
             sums = self.calls(window_s, ago_s)
-            found = sums.counts @ np.array([choose(kind) for kind in sums.kinds], dtype=np.int64)
-            return dict(zip(sums.tools, found.tolist(), strict=True))
+            return ByTool(self._rows, sums.counts @ np.array([choose(kind) for kind in sums.kinds], dtype=np.int64))
 
         return self._fresh((name, window_s, ago_s), window_s, read)
 
@@ -161,31 +133,29 @@ class Counts:
         rows = self.store.retry_minutes(self.series_of(tools), from_ns, self.now_ns)
         return sum(row[1] for row in rows), sum(row[2] for row in rows)
 
-    def _ranged(
-        self, sums: Callable[[Iterable[Piece]], list[tuple[int, ...]]], width: int, window_s: int, ago_s: int
-    ) -> dict[int, tuple[int, ...]]:
-        """Sums by series of a window that ended so long ago."""
+    def _ranged(self, sums: Callable[[Iterable[Piece]], Table], window_s: int, ago_s: int) -> Table:
+        """(series, *counts) of a window that ended so long ago, of the series that are watched; a series may come several times."""
         running = self.now_ns - self.now_ns % MINUTE_NS
         begin, end = self.begin_ns(window_s, ago_s), running + MINUTE_NS - ago_s * SECOND_NS
         if ago_s > window_s:
             # Long ago there may be no minutes any longer: as long a window from where it may begin.
             end = begin + window_s * SECOND_NS
-        partly = self._replaying and end > running
-        found: dict[int, tuple[int, ...]] = {}
-        for series_id, *counts in sums(cover(begin, running if partly else end)):
-            known = found.get(series_id)
-            # Most series come once.
-            found[series_id] = tuple(counts) if known is None else tuple(map(sum, zip(known, counts, strict=True)))
-        if partly:
-            gone = self.now_ns - running
-            for series_id, *counts in sums(cover(running, end)):
-                some = tuple(count * gone // MINUTE_NS for count in counts)
-                found[series_id] = tuple(map(sum, zip(found.get(series_id, (0,) * width), some, strict=True)))
-        return found
+        if self._replaying and end > running:
+            gone = sums(cover(running, end))
+            gone[:, 1:] = gone[:, 1:] * (self.now_ns - running) // MINUTE_NS
+            found = np.concatenate((sums(cover(begin, running)), gone))
+        else:
+            found = sums(cover(begin, end))
+        # A series that was not there when they were read is looked at in the next round.
+        found = found[found[:, 0] < len(self._row_of)]
+        return found[self._row_of[found[:, 0]] >= 0]
+
+    def keep(self, key: object, lasts_s: int, read: Callable[[], Found], *, anew: bool = False) -> Found:
+        """What was read under a key within so many seconds, or within this round; or else, and `anew`, what `read` says now."""
+        kept = self._kept.get(key)
+        if kept is None or anew:
+            kept = self._kept[key] = (self.now_ns, self.now_ns + max(1, lasts_s * SECOND_NS), read())
+        return kept[2]  # type: ignore[return-value]
 
     def _fresh(self, key: object, window_s: int, read: Callable[[], Found]) -> Found:
-        kept = self._kept.get(key)
-        if kept is None:
-            lasts_ns = min(window_s // FRESH_PART, FRESH_MOST_S) * SECOND_NS
-            kept = self._kept[key] = (self.now_ns, self.now_ns + max(1, lasts_ns), read())
-        return kept[2]  # type: ignore[return-value]
+        return self.keep(key, min(window_s // FRESH_PART, FRESH_MOST_S), read)

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from collector.alert_counts import MINUTE_NS, RETRY_SUMS, AlertCounts
+from collector.alert_counts import MINUTE_NS, RETRY_SUMS, AlertCounts, Table
+from collector.series import Series
 from schemas.rollups import SECOND_NS, Piece
 
-Read = Callable[[Iterable[Piece]], list[tuple[int, ...]]]
+Read = Callable[[Iterable[Piece]], Table]
 # So much is read at once, and so much before it: what baselines look back, and the longest window of which minutes matter.
 BLOCK_NS, BEFORE_NS = 24 * 3_600 * SECOND_NS, 26 * 3_600 * SECOND_NS
 
@@ -30,11 +31,10 @@ class _Block:
         """Whether all minutes of a range are known: of long ago there are only wider buckets."""
         return self._known_ns <= from_ns and to_ns <= self.to_ns
 
-    def between(self, from_ns: int, to_ns: int) -> list[tuple[int, ...]]:
-        """(series, *counts) of the series that have any."""
+    def between(self, from_ns: int, to_ns: int) -> Table:
+        """(series, *counts) of every series."""
         sums = self.until[(to_ns - self.from_ns) // MINUTE_NS] - self.until[(from_ns - self.from_ns) // MINUTE_NS]
-        some = np.flatnonzero(np.any(sums, axis=1))
-        return [(series_id, *counts) for series_id, counts in zip(self.series[some].tolist(), sums[some].tolist(), strict=True)]
+        return np.column_stack((self.series, sums))
 
     def minutes(self, series_ids: Iterable[int], from_ns: int, to_ns: int) -> npt.NDArray[np.int64]:
         """The counts of some series together in each minute of a range."""
@@ -59,13 +59,17 @@ class PastCounts(AlertCounts):
             self._retried = _Block(self.retried_minutes(*stretch), len(RETRY_SUMS), *stretch, kept_ns)
             self._called = _Block(self.called_minutes(*stretch), 1, *stretch, kept_ns)
 
-    def retry_sums(self, pieces: Iterable[Piece]) -> list[tuple[int, ...]]:
-        """As AlertCounts has it."""
-        return self._within(self._retried, pieces, super().retry_sums)
+    def series_after(self, last: int) -> list[Series]:
+        """As AlertCounts has it; what was first counted after the first question is not of this past."""
+        return [] if last else super().series_after(last)
 
-    def call_sums(self, pieces: Iterable[Piece]) -> list[tuple[int, ...]]:
+    def retry_table(self, pieces: Iterable[Piece]) -> Table:
         """As AlertCounts has it."""
-        return self._within(self._called, pieces, super().call_sums)
+        return self._within(self._retried, pieces, super().retry_table)
+
+    def call_table(self, pieces: Iterable[Piece]) -> Table:
+        """As AlertCounts has it."""
+        return self._within(self._called, pieces, super().call_table)
 
     def retry_minutes(self, series_ids: Sequence[int], from_ns: int, to_ns: int) -> list[tuple[int, int, int]]:
         """As AlertCounts has it."""
@@ -77,14 +81,14 @@ class PastCounts(AlertCounts):
         found = zip((from_ns + some * MINUTE_NS).tolist(), counts[some].tolist(), strict=True)
         return [(bucket_ns, retries, attempts) for bucket_ns, (retries, attempts) in found]
 
-    def _within(self, block: _Block | None, pieces: Iterable[Piece], read: Read) -> list[tuple[int, ...]]:
+    def _within(self, block: _Block | None, pieces: Iterable[Piece], read: Read) -> Table:
         """Neighbours that the block covers in one subtraction, the others from the database."""
         outside: list[Piece] = []
         inside: list[Piece] = []
         for piece in pieces:
             (inside if block is not None and block.covers(piece.from_ns, piece.to_ns) else outside).append(piece)
-        found = read(outside) if outside else []
         if block is None or not inside:
-            return found
+            return read(outside)
         # The pieces of a range follow each other, and those inside come last.
-        return found + block.between(inside[0].from_ns, inside[-1].to_ns)
+        found = block.between(inside[0].from_ns, inside[-1].to_ns)
+        return np.concatenate((read(outside), found)) if outside else found

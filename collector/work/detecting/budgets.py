@@ -6,7 +6,8 @@ from typing import Any
 from collector.core.burn import MOST, PAIRS, Burnt, Operations, Pair, charged, error_limit, judge
 from collector.core.ratios import Kind
 from collector.core.stats import wilson
-from collector.work.counts import NOTHING, Counts, Retried, Tool
+from collector.work.by_tool import ByTool, RetriedByTool, Tool
+from collector.work.counts import Counts
 from collector.work.detecting.saying import (
     Lives,
     Nearest,
@@ -31,19 +32,19 @@ class _Windows:
     def __init__(self, counts: Counts, wanted: tuple[str, ...]) -> None:
         self._counts = counts
         self._wanted = wanted
-        self._retried: dict[int, Mapping[Tool, Retried]] = {}
-        self._uncharged: dict[int, Mapping[Tool, int]] = {}
+        self._retried: dict[int, RetriedByTool] = {}
+        self._uncharged: dict[int, ByTool] = {}
 
     def of(self, tool: Tool, window_s: int) -> Operations:
         if window_s not in self._retried:
             self._retried[window_s] = self._counts.retried(window_s)
-        sums = self._retried[window_s].get(tool, NOTHING)
+        sums = self._retried[window_s].of(tool)
         if not sums.failed_last:
             return Operations(0, sums.operations)
         if window_s not in self._uncharged:
             name = f"not {' '.join(self._wanted)}"
             self._uncharged[window_s] = self._counts.chosen(window_s, self._is_uncharged, name)
-        return Operations(charged(sums.failed_last, self._uncharged[window_s].get(tool, 0), sums.wasted), sums.operations)
+        return Operations(charged(sums.failed_last, self._uncharged[window_s].of(tool), sums.wasted), sums.operations)
 
     def _is_uncharged(self, kind: Kind) -> bool:
         return kind.outcome == "failure" and kind.category not in self._wanted
@@ -60,10 +61,11 @@ def find(rule: Rule, counts: Counts, lives: Lives) -> Said:
     strictest = min(1 - slo, *(1 - level for level in own.values())) if own else 1 - slo
     for pair in PAIRS:
         limit = min(pair.rate * strictest, MOST)
-        for tool, sums in counts.retried(pair.short_s).items():
-            # Before it is known what is charged, and of the short window alone: the rest is read of these.
-            if sums.failed_last > limit * sums.operations and rule.watches(*tool):
-                suspects.add(tool)
+        short = counts.retried(pair.short_s)
+        failed = short.each("failed_last")
+        # Before it is known what is charged, and of the short window alone: the rest is read of these.
+        hot = failed.where(failed.numbers > limit * short.operations().numbers)
+        suspects.update(tool for tool in hot if rule.watches(*tool))
     nearest, findings = Nearest(1.0), []
     for tool in sorted(suspects):
         labels, level = labels_for(rule, *tool), float(own.get(f"{tool[0]}/{tool[1]}", own.get(tool[1], slo)))
@@ -76,7 +78,7 @@ def find(rule: Rule, counts: Counts, lives: Lives) -> Said:
             nearest.see((long.ratio or 0.0) / burnt.limit, labels)
         if burning:
             shown = next(one for one in pairs if one[0].condition == TRUE)
-            evidence = _told(*shown, level) | evidence_of(behind(counts, [tool], shown[0].pair.short_s))
+            evidence = _told(*shown, level) | evidence_of(behind(counts, [tool], shown[0].pair.short_s, alert))
             severity = up_to(shown[0].pair.severity, rule.severity)
             first = first_failure(counts, [tool], shown[0].pair.long_s) if alert is None else None
             findings.append(Finding(rule.name, labels, TRUE, severity, "", evidence, first))
@@ -96,9 +98,8 @@ def _hot(windows: _Windows, tool: Tool, pair: Pair, slo: float) -> bool:
 def _judged(windows: _Windows, tool: Tool, pair: Pair, slo: float) -> tuple[Burnt, Operations, Operations]:
     short = windows.of(tool, pair.short_s)
     # The long window costs more: it is read once the short one burns.
-    if short.ratio is None or judge(pair, slo, short, short).condition == CLEAR:
-        return judge(pair, slo, Operations(0, 0), short), Operations(0, 0), short
-    long = windows.of(tool, pair.long_s)
+    burns = short.ratio is not None and short.ratio > error_limit(pair, slo)
+    long = windows.of(tool, pair.long_s) if burns else Operations(0, 0)
     return judge(pair, slo, long, short), long, short
 
 

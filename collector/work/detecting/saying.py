@@ -5,11 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from collector.alert_counts import Behind, call_name
-from collector.work.counts import Counts, Tool
-from schemas.alerting import SECOND_NS, SEVERITIES, Alert, Finding, Labels, Rule
+from collector.work.by_tool import Tool
+from collector.work.counts import Counts
+from schemas.alerting import FIRING, SECOND_NS, SEVERITIES, Alert, Finding, Labels, Rule
 
 Lives = Mapping[tuple[str, Labels], Alert]
 EXAMPLES = 3
+# So long what is behind an alert that fires is not looked up again: its numbers are new each time.
+BEHIND_S = 120
 
 
 class Said(NamedTuple):
@@ -72,9 +75,15 @@ def evidence_of(calls: Sequence[Behind]) -> dict[str, Any]:
     }
 
 
-def behind(counts: Counts, tools: Sequence[Tool], window_s: int) -> list[Behind]:
-    """The last calls of some tools of one server, in a window that ends now."""
-    return counts.store.behind(tools[0][0], [tool for _, tool in tools], counts.begin_ns(window_s), counts.now_ns) if tools else []
+def behind(counts: Counts, tools: Sequence[Tool], window_s: int, alert: Alert | None) -> Sequence[Behind]:
+    """The last calls of some tools of one server, in a window that ends now; those of an alert that fires may be some minutes old."""
+    if not tools:
+        return ()
+
+    def read() -> list[Behind]:
+        return counts.store.behind(tools[0][0], [tool for _, tool in tools], counts.begin_ns(window_s), counts.now_ns)
+
+    return counts.keep(("behind", *tools, window_s), BEHIND_S, read, anew=alert is None or alert.state != FIRING)
 
 
 def first_failure(counts: Counts, tools: Iterable[Tool], window_s: int) -> int | None:
@@ -96,8 +105,8 @@ def silent_s(counts: Counts, server: str, tools: Sequence[str]) -> float:
 
 def others_heard(counts: Counts, tools: Iterable[Tool], window_s: int = 600) -> bool:
     """Whether anybody calls other tools than these."""
-    known = set(tools)
-    return any(one.attempts for tool, one in counts.retried(window_s).items() if tool not in known)
+    attempts = counts.retried(window_s).each("attempts")
+    return int(attempts.numbers.sum()) > sum(attempts.of(tool) for tool in set(tools))
 
 
 def _most(words: Iterable[str | None]) -> str | None:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from collector.core.lifecycle import MISSING_NS, is_missing
-from collector.core.quiet import SERVER_SILENT_S, WEEKS, server_silent, tool_silent
-from collector.work.counts import NOTHING, Counts
+from collector.core.quiet import BUSY, SERVER_SILENT_S, WEEKS, server_silent, tool_silent
+from collector.work.counts import Counts
 from collector.work.detecting.saying import Lives, Said, labels_for, silent_s, tool_of
 from schemas.alerting import CLEAR, HOLD, HOUR_NS, MINUTE_NS, NO_DATA, SECOND_NS, TELEMETRY, TRUE, Alert, Finding, Rule
 
@@ -17,21 +17,25 @@ def find(rule: Rule, counts: Counts, lives: Lives) -> Said:
     now = counts.retried(HOUR_S)
     weeks = [counts.retried(HOUR_S, week * WEEK_S) for week in range(1, WEEKS + 1)]
     findings = []
-    usual = {tool for week in weeks for tool, sums in week.items() if sums.attempts >= 20 and rule.watches(*tool)}
+    calls_now = now.each("attempts")
+    # A tool that is called is not silent: of the others, those that were called in one of the weeks.
+    busy = {tool for week in weeks for tool in week.each("attempts").where(week.each("attempts").numbers >= BUSY)}
+    usual = {tool for tool in busy if not calls_now.of(tool) and rule.watches(*tool)}
     alive = {tool_of(labels) for name, labels in lives if name == rule.name}
-    heard = any(sums.attempts for sums in counts.retried(SERVER_SILENT_S).values())
+    lately = counts.retried(SERVER_SILENT_S).each("attempts")
+    heard = bool(lately.numbers.any())
     for server, tool in sorted(usual | {(server, tool) for server, tool in alive if tool is not None}):
         labels = labels_for(rule, server, tool)
-        before = [week.get((server, tool), NOTHING).attempts for week in weeks]
-        calls = now.get((server, tool), NOTHING).attempts
+        before = [week.each("attempts").of((server, tool)) for week in weeks]
+        calls = calls_now.of((server, tool))
         condition = tool_silent(calls, before)
         if condition == TRUE and not heard:
             condition = NO_DATA
         if condition != HOLD and (condition == TRUE or (rule.name, labels) in lives):
             evidence = {"value": calls, "threshold": 1, "calls": calls, "window_s": HOUR_S, "same_hour_of_weeks_before": before}
             findings.append(Finding(rule.name, labels, condition, rule.severity, "", evidence))
-    lately = {server for (server, _), sums in counts.retried(SERVER_SILENT_S).items() if sums.attempts}
-    quiet = {server for (server, _), sums in now.items() if sums.attempts and rule.watches(server)} - lately
+    heard_lately = {server for server, _ in lately.where(lately.numbers > 0)}
+    quiet = {server for server, _ in calls_now.where(calls_now.numbers > 0) if rule.watches(server)} - heard_lately
     for server in sorted(quiet | {server for server, tool in alive if tool is None}):
         labels = labels_for(rule, server, None)
         tools = counts.tools_of(server)

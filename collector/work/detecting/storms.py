@@ -6,7 +6,8 @@ from typing import Any
 from collector.core import storms
 from collector.core.stats import wilson
 from collector.core.storms import Judged, Limits, Window
-from collector.work.counts import FIVE_MINUTES_S, NOTHING, Counts, Tool
+from collector.work.by_tool import Tool
+from collector.work.counts import FIVE_MINUTES_S, Counts
 from collector.work.detecting.saying import (
     Lives,
     Nearest,
@@ -33,12 +34,14 @@ DAY_NS = 24 * HOUR_NS
 def find(rule: Rule, counts: Counts, lives: Lives, stormy: Stormy) -> Said:
     """What a storm rule says of every tool, and of every server over those of its tools that have no storm of their own."""
     limits = Limits(**rule.options)
-    watched = {tool: sums for tool, sums in counts.retried(FIVE_MINUTES_S).items() if rule.watches(*tool)}
+    lately = counts.retried(FIVE_MINUTES_S)
+    retried = lately.each("retries")
+    watched = {tool for tool in retried.where(retried.numbers > 0) if rule.watches(*tool)}
     nearest, findings, storming = Nearest(limits.warn), [], set()
     open_here = {alert.labels: alert for (name, _), alert in lives.items() if name == rule.name}
     open_tools = {tool for tool in map(_tool, open_here) if tool is not None}
-    for tool in sorted({*watched, *open_tools}):
-        sums = watched.get(tool, NOTHING)
+    for tool in sorted(watched | open_tools):
+        sums = lately.of(tool)
         window = Window(sums.retries, sums.attempts, counts.seconds(FIVE_MINUTES_S))
         if window.retries:
             low = wilson(window.retries, window.attempts)[0]
@@ -56,13 +59,15 @@ def find(rule: Rule, counts: Counts, lives: Lives, stormy: Stormy) -> Said:
     for server in sorted(servers):
         labels = labels_for(rule, server, None)
         alert = open_here.get(labels)
-        tools = tuple(sorted(tool for tool in watched if tool[0] == server and (alert is not None or tool not in storming)))
-        sums = NOTHING
-        for tool in tools:
-            sums = sums.plus(watched[tool])
-        window = Window(sums.retries, sums.attempts, counts.seconds(FIVE_MINUTES_S))
+        retrying = [tool for tool in watched if tool[0] == server and (alert is not None or tool not in storming)]
         # One tool by itself is no storm of its server.
-        if alert is None and (sum(watched[tool].retries > 0 for tool in tools) < 2 or not storms.worth_a_look(window, limits)):
+        if alert is None and len(retrying) < 2:
+            continue
+        called = {(server, tool): lately.of((server, tool)) for tool in counts.tools_of(server) if rule.watches(server, tool)}
+        tools = tuple(tool for tool, sums in called.items() if sums.attempts and (alert is not None or tool not in storming))
+        together = [sum(called[tool].retries for tool in tools), sum(called[tool].attempts for tool in tools)]
+        window = Window(together[0], together[1], counts.seconds(FIVE_MINUTES_S))
+        if alert is None and not storms.worth_a_look(window, limits):
             continue
         findings.append(_of(rule, counts, labels, tools, window, limits, alert, stormy))
     return nearest.said(findings)
@@ -87,14 +92,14 @@ def _of(
     severity = up_to(said.severity, rule.severity)
     evidence: dict[str, Any] = _told(window, baseline, said, limits)
     if said.condition == TRUE:
-        noisy = [tool for tool in tools if counts.retried(FIVE_MINUTES_S)[tool].retries] if len(tools) > 1 else list(tools)
-        calls = behind(counts, noisy, FIVE_MINUTES_S)
+        noisy = [tool for tool in tools if counts.retried(FIVE_MINUTES_S).of(tool).retries] if len(tools) > 1 else list(tools)
+        calls = behind(counts, noisy, FIVE_MINUTES_S, alert)
         by_session: dict[str, int] = {}
         for call in calls:
             if call.link == "retry":
                 by_session[session_of(call)] = by_session.get(session_of(call), 0) + 1
         evidence |= {**evidence_of(calls), "sessions": len(by_session)}
-        first = first_failure(counts, noisy, FIVE_MINUTES_S)
+        first = first_failure(counts, noisy, FIVE_MINUTES_S) if alert is None else None
         return Finding(rule.name, labels, TRUE, severity, storms.class_of(by_session, limits), evidence, first)
     if alert is None:
         return Finding(rule.name, labels, said.condition, severity, "", evidence)

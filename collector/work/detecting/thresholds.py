@@ -14,7 +14,7 @@ def find(rule: Rule, counts: Counts, lives: Lives) -> Said:
     expression: Expression = rule.options["expression"]
     table = counts.calls(expression.window_s)
     found = measure(expression, table)
-    alive = {labels for name, labels in lives if name == rule.name}
+    alive = {labels: alert for (name, labels), alert in lives.items() if name == rule.name}
     findings, seen = [], set()
     rows = set(found.holds.nonzero()[0].tolist())
     if alive:
@@ -28,10 +28,10 @@ def find(rule: Rule, counts: Counts, lives: Lives) -> Said:
         said = condition(expression, part, whole)
         evidence = _told(expression, part, whole)
         if said == TRUE:
-            evidence |= evidence_of(behind(counts, [tool], expression.window_s))
+            evidence |= evidence_of(behind(counts, [tool], expression.window_s, alive.get(labels)))
         seen.add(labels)
         findings.append(Finding(rule.name, labels, said, rule.severity, "", evidence))
-    findings.extend(Finding(rule.name, labels, NO_DATA, rule.severity) for labels in sorted(alive - seen))
+    findings.extend(Finding(rule.name, labels, NO_DATA, rule.severity) for labels in sorted(alive.keys() - seen))
     return _nearest(rule, expression, table, found, findings)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from collector.alert_counts import MINUTE_NS, AlertCounts
+from collector.alert_counts import MINUTE_NS, AlertCounts, Table
 from collector.work.past import BEFORE_NS, BLOCK_NS, PastCounts
 from schemas.alerting import HOUR_NS, SECOND_NS
 from schemas.rollups import cover
@@ -25,10 +25,10 @@ def filled(database: Database) -> Database:
     return database
 
 
-def summed(rows: list[tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
+def summed(rows: Table) -> dict[int, tuple[int, ...]]:
     """Sums by series, those without any left out."""
     found: dict[int, tuple[int, ...]] = {}
-    for series_id, *counts in rows:
+    for series_id, *counts in rows.tolist():
         found[series_id] = tuple(map(sum, zip(found.get(series_id, (0,) * len(counts)), counts, strict=True)))
     return {series_id: counts for series_id, counts in found.items() if any(counts)}
 
@@ -54,9 +54,9 @@ def test_sums_are_those_of_the_database(filled: Database, from_ns: int, to_ns: i
     plain, past = AlertCounts(filled.engine), PastCounts(filled.engine)
     past.at(END_NS)
     pieces = cover(from_ns, to_ns)
-    assert summed(past.retry_sums(pieces)) == summed(plain.retry_sums(pieces))
-    assert summed(past.call_sums(pieces)) == summed(plain.call_sums(pieces))
-    series = sorted(summed(plain.retry_sums(cover(START_NS - START_NS % HOUR_NS, END_NS + HOUR_NS - END_NS % HOUR_NS))))
+    assert summed(past.retry_table(pieces)) == summed(plain.retry_table(pieces))
+    assert summed(past.call_table(pieces)) == summed(plain.call_table(pieces))
+    series = sorted(summed(plain.retry_table(cover(START_NS - START_NS % HOUR_NS, END_NS + HOUR_NS - END_NS % HOUR_NS))))
     assert series
     for some in (series, series[:1], [10**6], []):
         found = past.retry_minutes(some, from_ns + SECOND_NS, to_ns)
@@ -70,4 +70,4 @@ def test_it_goes_forward_block_by_block(filled: Database) -> None:
     for now_ns in range(START_NS - BLOCK_NS, END_NS + 2 * BLOCK_NS, 7 * HOUR_NS):
         past.at(now_ns)
         pieces = cover(now_ns - now_ns % MINUTE_NS - HOUR_NS, now_ns - now_ns % MINUTE_NS + MINUTE_NS)
-        assert summed(past.retry_sums(pieces)) == summed(plain.retry_sums(pieces))
+        assert summed(past.retry_table(pieces)) == summed(plain.retry_table(pieces))
