@@ -11,13 +11,18 @@ from collector.alert_counts import AlertCounts
 from collector.alert_store import AlertStore
 from collector.core.channels import WEBHOOK, ChannelConfig
 from collector.core.default_rules import DEFAULTS
+from collector.core.rounds import Identity
 from collector.core.rulebook import RuleBook, read_rules
+from collector.work.past import PastCounts
+from collector.work.replaying import replay
 from collector.work.watch import Watch
-from schemas.alerting import SECOND_NS
+from schemas.alerting import FIRED, SECOND_NS
 from tests.database import Database
 from tests.spans import START_NS, request, tool_span
 
 TICK_S = 15
+# What a test notes of alerts, for the summary of a run.
+ALERT_DELAYS = "alert delays"
 EVERYTHING = ChannelConfig("all", WEBHOOK, "http://127.0.0.1:9/hook", "", "info")
 
 
@@ -29,12 +34,12 @@ class Sent(NamedTuple):
 
 
 class Fleet:
-    """Makes the spans of calls; ids count up, so that everything is the same each time."""
+    """Makes the spans of calls; ids count up from a number on, so that everything is the same each time."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 1) -> None:
         self.sent: list[Sent] = []
-        self._numbers = count(1)
-        self._traces = count(1)
+        self._numbers = count(first)
+        self._traces = count(first)
 
     def call(self, start: float, *, failure: str | None = None, seconds: float = 0.2, tool: str = "get_order", **more: Any) -> None:
         """One call: `failure` is the category that it fails with; `session`, `arguments`, `trace` and attributes beside."""
@@ -107,6 +112,22 @@ class Told(NamedTuple):
     severity: str
     class_: str
     tool: str | None
+    identity: Identity
+    fired: int
+    first_bad: float | None
+
+
+class Delay(NamedTuple):
+    """How soon a firing was told, in seconds of the fleet: after the first bad call, and after the earliest moment at which the rule
+    could have known it, all calls at hand."""
+
+    rule: str
+    after_first_bad: float | None
+    after_due: float
+
+    def __str__(self) -> str:
+        first = "" if self.after_first_bad is None else f" {self.after_first_bad:.0f} s after the first bad call,"
+        return f"{self.rule}: told{first} {self.after_due:.0f} s after it could be known"
 
 
 class Watched:
@@ -117,6 +138,7 @@ class Watched:
         self.book: RuleBook = read_rules(rules)
         self.store = AlertStore(database.engine)
         self.told: list[Told] = []
+        self.ticks: list[int] = []
         self._ids = count(1)
         self.restart()
 
@@ -144,8 +166,25 @@ class Watched:
 
     def tick(self, now_s: int) -> None:
         """Evaluate once."""
+        self.ticks.append(now_s)
         for alert, event in self.watch.tick(START_NS + now_s * SECOND_NS).events:
-            self.told.append(Told(now_s, event, alert.rule, alert.severity, alert.class_, alert.label("tool")))
+            first_bad = None if alert.first_bad_ns is None else (alert.first_bad_ns - START_NS) / SECOND_NS
+            said = (alert.rule, alert.severity, alert.class_, alert.label("tool"))
+            fired = ((alert.fired_ns or 0) - START_NS) // SECOND_NS
+            self.told.append(Told(now_s, event, *said, alert.identity, fired, first_bad))
+
+    def delays(self) -> list[Delay]:
+        """How soon what fired was told, unless it was muted first. When it could be known is what a replay of all that is stored says."""
+        from_ns, to_ns = (START_NS + at * SECOND_NS for at in (self.ticks[0], self.ticks[-1]))
+        fired: dict[Identity, list[int]] = {}
+        for alert in replay(PastCounts(self.database.engine), self.book, from_ns, to_ns).alerts:
+            fired.setdefault(alert.identity, []).append(((alert.fired_ns or 0) - START_NS) // SECOND_NS)
+        found = []
+        for one in self.told:
+            if one.event == FIRED and one.fired == one.at:
+                due = min(fired[one.identity], key=lambda at: abs(at - one.at))
+                found.append(Delay(one.rule, None if one.first_bad is None else one.at - one.first_bad, one.at - due))
+        return found
 
     def of(self, rule: str) -> list[tuple[str, str]]:
         """What was told of a rule: (event, severity)."""

@@ -6,12 +6,14 @@ import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from sqlalchemy import Engine
 
 from schemas.database import migrate
+from tests.alerting import ALERT_DELAYS
 from tests.database import Database, Fill, NewDatabase, engine_of
 from tests.postgres import Cluster, running
 
@@ -154,3 +156,18 @@ def engine(url: str) -> Iterator[Engine]:
     engine = engine_of(url)
     yield engine
     engine.dispose()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print how soon the scenarios of alerting were told."""
+    noted = {
+        report.nodeid.rpartition("::")[2]: value
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, value in getattr(report, "user_properties", ())
+        if name == ALERT_DELAYS
+    }
+    if noted:
+        terminalreporter.section("how soon alerts were told")
+        for test, delays in sorted(noted.items()):
+            terminalreporter.write_line("\n".join([test, *(f"    {delay}" for delay in delays or ["nothing fired"])]))
