@@ -5,11 +5,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from sqlalchemy import Engine, Row, delete, select, update
+from sqlalchemy import Connection, Engine, Row, case, delete, select, update
 
 from collector.statements import chunks, insert_for, table
-from schemas.alert_tables import AlertRow, ChannelRow, DeliveryAttemptRow, DeliveryRow, RuleStateRow, SilenceRow, TransitionRow
-from schemas.alerting import CLAIMED, DUE, FAILED, SENT, Alert, Delivery, Labels, Matcher, Silence, Transition
+from schemas.alert_tables import (
+    AlertRow,
+    ChannelRow,
+    DeliveryAttemptRow,
+    DeliveryRow,
+    RuleStateRow,
+    RuleValueRow,
+    SilenceRow,
+    TransitionRow,
+)
+from schemas.alerting import CLAIMED, DUE, FAILED, QUARTER_NS, SENT, Alert, Delivery, Labels, Matcher, Silence, Transition
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +110,7 @@ class AlertStore:
                 connection.execute(self._insert(table(DeliveryRow)), [{**asdict(one), "body": _text(one.body)} for one in news.deliveries])
             if news.rules:
                 self._replace(connection, RuleStateRow, [{**asdict(one), "labels": _text(dict(one.labels))} for one in news.rules])
+                self._add_values(connection, [one for one in news.rules if one.value is not None])
 
     def describe(self, rules: Iterable[RuleState], channels: Sequence[Mapping[str, str]]) -> None:
         """Note which rules and channels there are, for pages; what a rule said last stays."""
@@ -170,9 +180,14 @@ class AlertStore:
             connection.execute(update(attempt).where(*this).values(result=result))
 
     def prune(self, before_ns: int, limit: int) -> int:
-        """Remove up to `limit` alerts that were resolved before a time, with all that belongs to them. Returns how many."""
+        """Remove up to `limit` alerts that were resolved before a time, with all that belongs to them, and what rules saw before it.
+
+        Returns how many alerts.
+        """
         alert, delivery = table(AlertRow), table(DeliveryRow)
+        value = table(RuleValueRow)
         with self._engine.begin() as connection:
+            connection.execute(delete(value).where(value.c.bucket_ns < before_ns))
             old = list(connection.execute(select(alert.c.id).where(alert.c.resolved_ns < before_ns).limit(limit)).scalars())
             for ids in chunks(old):
                 told = select(delivery.c.id).where(delivery.c.alert_id.in_(ids))
@@ -186,6 +201,21 @@ class AlertStore:
         insert = self._insert(table(model))
         changed = {column.name: insert.excluded[column.name] for column in table(model).columns if not column.primary_key}
         connection.execute(insert.on_conflict_do_update(index_elements=["name"], set_=changed), list(rows))
+
+    def _add_values(self, connection: Connection, rules: Sequence[RuleState]) -> None:
+        """Widen what the rules saw in the running quarter of an hour."""
+        value = table(RuleValueRow)
+        rows = [
+            {"bucket_ns": one.evaluated_ns - one.evaluated_ns % QUARTER_NS, "name": one.name, "low": one.value, "high": one.value}
+            for one in rules
+        ]
+        insert = self._insert(value)
+        wider = {
+            "low": case((insert.excluded.low < value.c.low, insert.excluded.low), else_=value.c.low),
+            "high": case((insert.excluded.high > value.c.high, insert.excluded.high), else_=value.c.high),
+        }
+        if rows:
+            connection.execute(insert.on_conflict_do_update(index_elements=["bucket_ns", "name"], set_=wider), rows)
 
 
 def _text(value: Mapping[str, Any]) -> str:

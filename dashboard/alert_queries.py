@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Row, Table, func, select
 from sqlmodel import SQLModel
 
 from dashboard.filters import Filter
+from dashboard.rule_strips import Seen
 from schemas import alert_tables  # noqa: F401 - declares the tables in the metadata
 from schemas.alerting import FIRING, PENDING, RESOLVED, STATES
 
@@ -18,11 +19,14 @@ DELIVERY: Table = SQLModel.metadata.tables["delivery"]
 ATTEMPT: Table = SQLModel.metadata.tables["delivery_attempt"]
 SILENCE: Table = SQLModel.metadata.tables["silence"]
 RULE_STATE: Table = SQLModel.metadata.tables["rule_state"]
+RULE_VALUE: Table = SQLModel.metadata.tables["rule_value"]
 CHANNEL: Table = SQLModel.metadata.tables["channel"]
 AUDIT: Table = SQLModel.metadata.tables["audit"]
 
 # Storms that one chart shades at most, the newest.
 MOST_STORMS = 200
+# Firings of all rules together that are drawn at most.
+MOST_FIRINGS = 2_000
 URGENCY = {"page": 0, "ticket": 1, "warn": 2, "info": 3}
 
 
@@ -155,6 +159,28 @@ def silences(connection: Connection, now_ns: int) -> tuple[SilenceRecord, ...]:
 def rules(connection: Connection) -> tuple[Row[Any], ...]:
     """What every rule said last, by name."""
     return tuple(connection.execute(select(RULE_STATE).order_by(RULE_STATE.c.name)))
+
+
+def seen_by_rules(connection: Connection, since_ns: int) -> dict[str, list[Seen]]:
+    """What every rule saw since a time, in order of time."""
+    value = RULE_VALUE.c
+    found: dict[str, list[Seen]] = {}
+    query = select(value.name, value.bucket_ns, value.low, value.high).where(value.bucket_ns >= since_ns).order_by(value.bucket_ns)
+    for name, *seen in connection.execute(query):
+        found.setdefault(name, []).append(Seen(*seen))
+    return found
+
+
+def firings(connection: Connection, since_ns: int) -> dict[str, list[tuple[int, int | None]]]:
+    """From when to when (None: still) alerts of every rule fired that fire, or did since a time, the newest; a bounded number."""
+    over = ALERT.c.resolved_ns >= since_ns
+    query = select(ALERT.c.rule, ALERT.c.fired_ns, ALERT.c.resolved_ns).where(
+        ALERT.c.fired_ns.is_not(None), over | ALERT.c.resolved_ns.is_(None)
+    )
+    found: dict[str, list[tuple[int, int | None]]] = {}
+    for rule, fired_ns, resolved_ns in connection.execute(query.order_by(ALERT.c.fired_ns.desc()).limit(MOST_FIRINGS)):
+        found.setdefault(rule, []).append((fired_ns, resolved_ns))
+    return found
 
 
 def channels(connection: Connection) -> tuple[Row[Any], ...]:

@@ -130,6 +130,17 @@ class RuleStateRow(SQLModel, table=True):
     error: str = Field(sa_type=Text)
 
 
+class RuleValueRow(SQLModel, table=True):
+    """The lowest and the highest value that a rule saw nearest to its threshold in a quarter of an hour."""
+
+    __tablename__ = "rule_value"
+
+    bucket_ns: int = Field(sa_type=BigInteger, primary_key=True)
+    name: str = Field(sa_type=Text, primary_key=True)
+    low: float = Field(sa_type=Float)
+    high: float = Field(sa_type=Float)
+
+
 class ChannelRow(SQLModel, table=True):
     """Where alerts are told, as the worker has it: for pages. `target` has no secrets."""
 

@@ -35,6 +35,7 @@ Labels = tuple[tuple[str, str], ...]
 
 SECOND_NS = 10**9
 MINUTE_NS = 60 * SECOND_NS
+QUARTER_NS = 15 * MINUTE_NS
 HOUR_NS = 60 * MINUTE_NS
 
 

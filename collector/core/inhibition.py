@@ -77,9 +77,7 @@ def mute(alerts: Iterable[Alert], rules: Mapping[str, Rule], silences: Sequence[
         if silence is not None:
             reasons[alert.id] = f"silenced by {silence.created_by}: {silence.reason}"
     # Most stay as they are, and a copy costs more than a look.
-    return [
-        alert if alert.muted_by == reasons.get(alert.id, "") else replace(alert, muted_by=reasons.get(alert.id, "")) for alert in given
-    ]
+    return [alert if alert.muted_by == reasons.get(alert.id, "") else replace(alert, muted_by=reasons.get(alert.id, "")) for alert in given]
 
 
 def _labels(alert: Alert, names: Iterable[str]) -> tuple[str | None, ...]:

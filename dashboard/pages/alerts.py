@@ -7,17 +7,20 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
+from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from dashboard import alert_queries, alert_writes, queries
 from dashboard.filters import FilterError
 from dashboard.forgery import COOKIE, FIELD, foreign, form_token, posted_form
+from dashboard.rule_strips import Strip, strip
 from dashboard.site import TheSite, as_csv, as_json, frame, only, page, wants_csv
-from schemas.alerting import FIRING, HOUR_NS, PENDING, RESOLVED, STATES
+from schemas.alerting import FIRING, HOUR_NS, PENDING, QUARTER_NS, RESOLVED, STATES
 
 router = APIRouter()
 
 LONGEST_TEXT = 200
+DAY_NS = 24 * HOUR_NS
 # Labels and attributes that a silence may ask for beside those of rules.
 MATCHED = ("rule", "server", "tool", "severity", "class")
 HOURS = (1, 4, 24, 168)
@@ -44,7 +47,7 @@ def alerts_page(request: Request, site: TheSite) -> Response:
             "pending": [one for one in found if one.state == PENDING],
             "history": [one for one in found if one.state == RESOLVED],
             "silences": alert_queries.silences(connection, now_ns),
-            "rules": alert_queries.rules(connection),
+            "rules": _with_strips(connection, now_ns),
             "channels": alert_queries.channels(connection),
             "deliveries": alert_queries.deliveries(connection),
             "audit": alert_queries.audit(connection, 20),
@@ -149,6 +152,16 @@ class _Wanted:
     hours: int
     who: str
     why: str
+
+
+def _with_strips(connection: Connection, now_ns: int) -> list[tuple[Any, Strip | None]]:
+    """Every rule with what it saw in the last day."""
+    since_ns = now_ns - DAY_NS
+    seen, fired = alert_queries.seen_by_rules(connection, since_ns - since_ns % QUARTER_NS), alert_queries.firings(connection, since_ns)
+    return [
+        (rule, strip(seen.get(rule.name, ()), rule.threshold, fired.get(rule.name, ()), since_ns, now_ns, QUARTER_NS))
+        for rule in alert_queries.rules(connection)
+    ]
 
 
 def _wanted(fields: Mapping[str, str], names: set[str]) -> _Wanted:
