@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from bench.filling import fill, total
-from dashboard.app import create_app
+from dashboard.app import create_app, keep_loaded
 from schemas.database import migrate, open_database
 from schemas.rollups import SECOND_NS
 from schemas.settings import Settings
@@ -63,7 +63,9 @@ def filled(folder: Path, calls: int) -> Iterator[Engine]:
 def measure(engine: Engine) -> dict[str, dict[str, float]]:
     """Milliseconds by page and range: the median of some requests, the first of them left out."""
     found: dict[str, dict[str, float]] = {}
-    with TestClient(create_app(engine, Settings(), lambda: NOW_NS)) as client:
+    application = create_app(engine, Settings(), lambda: NOW_NS)
+    keep_loaded()
+    with TestClient(application) as client:
         for page, path in PAGES.items():
             for name in RANGES[:1] if page in WITHOUT_RANGE else RANGES:
                 address = path if page in WITHOUT_RANGE else f"{path}range={name}"

@@ -83,7 +83,7 @@ def dashboard(
     import uvicorn
 
     from cli.demo.starting import offered_fleet
-    from dashboard.app import create_app
+    from dashboard.app import create_app, keep_loaded
 
     settings = load_settings(config, data=data, database_url=database_url, host=host, port=port, log_level=log_level)
     start_logging(settings, "dashboard")
@@ -91,8 +91,10 @@ def dashboard(
         stop_with_parent()
         # Once uvicorn has stopped, it sends itself the signal again: that ends the program as usual, with its connections closed.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+        application = create_app(engine, settings, time.time_ns, offered_fleet(settings))
+        keep_loaded()
         uvicorn.run(
-            create_app(engine, settings, time.time_ns, offered_fleet(settings)),
+            application,
             host=settings.host,
             port=settings.port,
             access_log=False,

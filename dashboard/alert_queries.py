@@ -1,7 +1,7 @@
 """Every SQL statement on alerts that pages ask: what is wrong and was, who was told, who silences; each by index and bounded."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -134,17 +134,24 @@ def storms(connection: Connection, question: Filter) -> tuple[tuple[int, int | N
 
     A storm of a whole server is one of each of its tools.
     """
+    return tuple(sorted(((fired_ns, resolved_ns) for _, fired_ns, resolved_ns in _storms(connection, question)), key=lambda one: one[0]))
+
+
+def stormed(connection: Connection, question: Filter) -> frozenset[tuple[str, str | None]]:
+    """The tools (server, tool) of which a storm reaches into the range of a question; None stands for all tools of a server."""
+    return frozenset((labels.get("server", ""), labels.get("tool")) for labels, _, _ in _storms(connection, question))
+
+
+def _storms(connection: Connection, question: Filter) -> Iterator[tuple[Mapping[str, str], int, int | None]]:
     kinds = select(RULE_STATE.c.name).where(RULE_STATE.c.kind == "storm")
     within = (ALERT.c.fired_ns.is_not(None), ALERT.c.fired_ns < question.to_ns, ALERT.c.rule.in_(kinds))
     over = (ALERT.c.resolved_ns.is_(None)) | (ALERT.c.resolved_ns > question.from_ns)
     query = select(ALERT.c.labels, ALERT.c.fired_ns, ALERT.c.resolved_ns).where(*within, over)
-    found = []
     for row in connection.execute(query.order_by(ALERT.c.fired_ns.desc()).limit(MOST_STORMS)):
         labels = json.loads(row.labels)
         here = question.server is None or labels.get("server") == question.server
         if here and (question.tool is None or labels.get("tool", question.tool) == question.tool):
-            found.append((row.fired_ns, row.resolved_ns))
-    return tuple(reversed(found))
+            yield labels, row.fired_ns, row.resolved_ns
 
 
 def silences(connection: Connection, now_ns: int) -> tuple[SilenceRecord, ...]:

@@ -73,7 +73,7 @@ METRICS = (
     Metric(
         *("R13", "early_retry_ratio", "early retries"),
         "retries that start before the time that the failure asked for, or less than 100 ms after its end / retries",
-        *(OF_RETRIES, "Retries that give nothing the time to mend; `early_retries` and `hot_retries` count the two kinds, which overlap."),
+        *(OF_RETRIES, "Retries that give nothing the time to mend; one can be both."),
     ),
     Metric(
         *("R14", "missed_retry_ratio", "missed retries"),

@@ -31,6 +31,8 @@ COUNTS = ("empty", "known", "failure", "completed")
 # Calls with a failed span inside that the page lists.
 INSIDE = 10
 
+Tool = tuple[str, str]
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
@@ -96,6 +98,19 @@ def contracts(connection: Connection, question: Filter) -> tuple[ContractQuality
         ContractQuality(row.environment, row.server, row.tool, row.failures, findings_in(row.findings)) for row in connection.execute(query)
     ]
     return tuple(sorted(rows, key=lambda one: one.order))
+
+
+def contracts_of(connection: Connection, question: Filter, tools: Iterable[Tool]) -> dict[Tool, ContractQuality]:
+    """How much the failures of some tools say; of a tool in several environments where they say least."""
+    wanted = set(tools)
+    query = select(CONTRACT).where(*_standing(CONTRACT, question), CONTRACT.c.tool.in_(sorted({tool for _, tool in wanted})))
+    found: dict[Tool, ContractQuality] = {}
+    for row in connection.execute(query):
+        place = (row.server, row.tool)
+        if place in wanted:
+            one = ContractQuality(row.environment, *place, row.failures, findings_in(row.findings))
+            found[place] = min(found.get(place, one), one, key=lambda quality: 2.0 if quality.share is None else quality.share)
+    return found
 
 
 def by_design(connection: Connection, now_ns: int) -> tuple[ByDesign, ...]:

@@ -1,6 +1,6 @@
 """All tools: a sortable table, thousands of names folded, quiet tools apart."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,11 +8,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from sqlalchemy import Connection
 
-from dashboard import queries, retry_queries, tool_queries
+from dashboard import alert_queries, queries, retry_queries, suppression_queries, tool_queries
 from dashboard.filters import KIND_NAMES, Filter, FilterError
 from dashboard.retrying import Retries
 from dashboard.site import TheSite, as_csv, as_json, ask, frame, page, wants_csv, whole_number
 from dashboard.tally import Ratio, Tally
+from schemas.contracts import ContractQuality
 from schemas.histogram import UNKNOWN
 from schemas.rollups import OTHER_TOOLS
 
@@ -62,6 +63,47 @@ RETRY_SORTS: Mapping[str, Callable[[Retries], Ratio]] = {
     "recovered": lambda r: r.retry_success_rate,
     "amplification": lambda r: r.amplification,
 }
+
+
+# What is looked up for the rows that are shown, and for all only if they are sorted by it.
+BESIDE_SORTS = ("trend", "contract")
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What stands beside the counts of some tools: failures over time, how much their errors say, and of which there is an alarm."""
+
+    trends: Mapping[tool_queries.Tool, Sequence[int | None]]
+    contracts: Mapping[tool_queries.Tool, ContractQuality]
+    stormed: frozenset[tuple[str, str | None]]
+    suspected: frozenset[tool_queries.Tool]
+
+    def storms(self, tool: queries.ToolTally) -> bool:
+        """Whether retries of a tool, or all over its server, were a storm in the range."""
+        return not self.stormed.isdisjoint({(tool.server, tool.tool), (tool.server, None)})
+
+    def rising(self, tool: queries.ToolTally) -> int:
+        """How many more failures the later half of the range has than the earlier one."""
+        counts = [failures or 0 for failures in self.trends[tool.server, tool.tool]]
+        return sum(counts[len(counts) // 2 :]) - sum(counts[: len(counts) // 2])
+
+    def silence(self, tool: queries.ToolTally) -> float:
+        """How much the errors of a tool do not say, 0 to 1; -1 where it is not known."""
+        quality = self.contracts.get((tool.server, tool.tool))
+        return -1.0 if quality is None or quality.share is None else 1 - quality.share
+
+
+def beside(connection: Connection, question: Filter, now_ns: int, tools: Sequence[queries.ToolTally]) -> Beside:
+    """What stands beside the counts of some tools."""
+    places = [(tool.server, tool.tool) for tool in tools]
+    marks = suppression_queries.by_design(connection, now_ns)
+    suspects = suppression_queries.suspects(connection, question, marks)
+    return Beside(
+        tool_queries.trends(connection, question, places),
+        suppression_queries.contracts_of(connection, question, places),
+        alert_queries.stormed(connection, question),
+        frozenset((one.server, one.tool) for one in suspects if one.by_design is None),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +156,11 @@ def read(connection: Connection, question: Filter, now_ns: int, sort: str, ascen
     if not set(question.active) & set(KIND_NAMES):
         retries = retry_queries.by_tool(connection, question, now_ns)
 
+    around = beside(connection, question, now_ns, tools) if sort in BESIDE_SORTS else None
+
     def by(tool: queries.ToolTally) -> Any:
+        if around is not None:
+            return around.rising(tool) if sort == "trend" else around.silence(tool)
         retried = RETRY_SORTS.get(sort)
         return SORTS[sort](tool) if retried is None else _share(retried(retries.get((tool.server, tool.tool), Retries())))
 
@@ -131,8 +177,8 @@ def read(connection: Connection, question: Filter, now_ns: int, sort: str, ascen
 def _order(request: Request) -> tuple[str, bool]:
     asked = request.query_params.get("sort") or "impact"
     sort, ascending = asked.removeprefix("-"), not asked.startswith("-")
-    if sort not in SORTS and sort not in RETRY_SORTS:
-        raise FilterError([f"“sort” is one of {', '.join((*SORTS, *RETRY_SORTS))}, turned round by a - before it."])
+    if sort not in (known := (*SORTS, *RETRY_SORTS, *BESIDE_SORTS)):
+        raise FilterError([f"“sort” is one of {', '.join(known)}, turned round by a - before it."])
     # Without a sign each column starts with its interesting end: names from A, numbers from the largest.
     return sort, ascending if sort == "tool" else not ascending
 
@@ -150,7 +196,7 @@ def tools_page(request: Request, site: TheSite) -> Response:
         data = read(connection, question, now_ns, sort, ascending)
         first = (number - 1) * A_PAGE if everything else 0
         shown = data.tools[first : first + A_PAGE] if everything else data.tools[:FOLDED_AT]
-        trends = tool_queries.trends(connection, question, [(tool.server, tool.tool) for tool in shown])
+        around_shown = beside(connection, question, now_ns, shown)
     rest = () if everything else data.tools[FOLDED_AT:]
     return page(
         request,
@@ -168,7 +214,7 @@ def tools_page(request: Request, site: TheSite) -> Response:
         ascending=ascending,
         asked_sort=request.query_params.get("sort") or "",
         keep={"sort": request.query_params.get("sort") or "", "all": "1" if everything else ""},
-        trends=trends,
+        beside=around_shown,
         other=OTHER_TOOLS,
         **around,
     )

@@ -312,3 +312,21 @@ def test_a_rule_shows_what_it_saw_in_the_last_day_and_when_it_fired(client: Test
     assert "fired 2 times" in text
     store.prune(NOW_NS + HOUR_NS, 10)
     assert rows(engine, "SELECT * FROM rule_value") == []
+
+
+@pytest.mark.usefixtures("store")
+def test_the_list_of_tools_flags_those_that_stormed_in_the_range(client: TestClient, engine: Engine, store: AlertStore) -> None:
+    called = [
+        seeds.call(number, server=server, tool=tool)
+        for number, (server, tool) in enumerate([("orders", "get_order"), ("orders", "list"), ("bank", "pay")], start=1)
+    ]
+    seeds.put_calls(engine, called)
+
+    def flagged(path: str) -> list[bool]:
+        lines = client.get(path).text.split("<tr>")
+        found = [[line for line in lines if 'scope="row"' in line and f">{tool}<" in line] for tool in ("get_order", "list", "pay")]
+        return [">storm</a>" in line for [line] in found]
+
+    assert flagged("/tools") == [True, False, False]
+    store.commit(News([replace(STORM, id="aa09", labels=labels_of(server="bank"))]))
+    assert flagged("/tools") == [True, False, True]

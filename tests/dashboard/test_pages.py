@@ -1,6 +1,7 @@
 """Pages answer for no data, wrong questions and a broken database, each in its own way."""
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -205,3 +206,16 @@ def test_what_broke_is_named_first(client: TestClient, engine: Engine) -> None:
     seeds.put_calls(engine, [*before, *now])
     text = Page(client.get("/?from=-1h&to=now").text).text
     assert "search_docs on docs-mcp fails 50.0 % (100 of 200), up from 5.0 % (10 of 200), mostly business" in text
+
+
+def test_tools_are_sorted_by_how_their_failures_go_on(client: TestClient, engine: Engine) -> None:
+    def failed(tool: str, *minutes: int) -> list[dict[str, Any]]:
+        return [
+            seeds.call(number, tool=tool, start_ns=seeds.NOW_NS - ago * 60 * 10**9 - number, outcome="failure", category="transient")
+            for number, ago in enumerate(minutes, start=1000 * len(tool))
+        ]
+
+    seeds.put_calls(engine, [*failed("rises", 50, 5, 6, 7), *failed("as_ever", 50, 10), *failed("sinks_now", 50, 51, 52, 5)])
+    tools = [row["tool"] for row in client.get("/api/v1/tools?range=1h&sort=trend").json()["tools"]]
+    assert tools == ["rises", "as_ever", "sinks_now"]
+    assert [row["tool"] for row in client.get("/api/v1/tools?range=1h&sort=-trend").json()["tools"]] == tools[::-1]

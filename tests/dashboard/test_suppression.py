@@ -13,6 +13,7 @@ from collector.suppression_store import SuppressionStore
 from collector.work.suppressing import Suppression
 from dashboard.forgery import COOKIE, FIELD
 from dashboard.inside import meaning
+from dashboard.words import percent
 from schemas.suppression import BY_DESIGN_NS
 from tests import plans, seeds
 from tests.dashboard.reading import Page
@@ -287,3 +288,17 @@ def test_the_page_reads_by_index(client: TestClient, looked_at: Engine, query: s
     inner = [(statement, parameters) for statement, parameters in seen if "failed_children <> '[]'" in statement]
     assert len(inner) == 1
     assert "ix_call_child_failed (start_ns>? AND start_ns<?)" in plans.plan(looked_at, *inner[0])
+
+
+@pytest.mark.usefixtures("looked_at")
+def test_the_list_of_tools_flags_suspects_and_says_how_much_their_errors_say(client: TestClient, engine: Engine) -> None:
+    seeds.put_calls(engine, [seeds.call(9000 + number, tool="good_tool", outcome="success") for number in range(3)])
+    # Those whose errors say least first; of tools without failures nothing is known.
+    search_docs, good_tool = [line for line in client.get("/tools?sort=contract").text.split("<tr>") if 'scope="row"' in line]
+    assert ">search_docs<" in search_docs
+    assert ">suspect</a>" in search_docs
+    assert ">suspect</a>" not in good_tool
+    [contract] = empties(client)["contract"]
+    assert f">{percent(contract['share'])}</a><small>12 failures".replace(" %", "\u00a0%") in search_docs
+    assert posted(client, "/empties/by-design", server="docs-mcp", tool="search_docs", who="A", note="so it is").status_code == 303
+    assert "suspect</a>" not in client.get("/tools").text
