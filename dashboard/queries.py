@@ -14,7 +14,7 @@ from dashboard.tally import Cell, Kinds, Tally, tally
 from dashboard.time_axis import bucket_width
 from schemas import tables  # noqa: F401 - declares the tables in the metadata
 from schemas.histogram import UNKNOWN, Percentiles, percentiles
-from schemas.rollups import DURATION_GRAINS, KINDS, MINUTE_S, WIDTHS_S, Piece, cover, grain_of, widest_in
+from schemas.rollups import DURATION_GRAINS, KINDS, MINUTE_S, SECOND_NS, WIDTHS_S, Piece, cover, grain_of, widest_in
 
 ROLLUP: Table = SQLModel.metadata.tables["rollup"]
 DURATION: Table = SQLModel.metadata.tables["duration"]
@@ -22,6 +22,8 @@ SERIES: Table = SQLModel.metadata.tables["series"]
 
 # Most names that a filter offers; others can be typed.
 MOST_NAMES = 200
+# So many buckets of one tool are asked for one by one; of more, all rows between the first and the last are read.
+SINGLE_BUCKETS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +71,21 @@ def rows(table: Table, question: Filter, grain: int, widest_s: int, columns: Seq
             select(table.c.series_id, *(table.c[name] for name in columns)).where(
                 table.c.grain == grain,
                 table.c.width_s == piece.width_s,
-                table.c.bucket_ns >= piece.from_ns,
-                table.c.bucket_ns < piece.to_ns,
+                *_buckets(table, question, piece),
                 *wanted(table),
             )
             for piece in pieces
         )
     )
+
+
+def _buckets(table: Table, question: Filter, piece: Piece) -> list[ColumnElement[bool]]:
+    """The condition that rows are of the buckets of a piece."""
+    starts = range(piece.from_ns, piece.to_ns, piece.width_s * SECOND_NS)
+    if question.tool is not None and len(starts) <= SINGLE_BUCKETS:
+        # One by one: between the rows of one tool lie those of all others.
+        return [table.c.bucket_ns.in_(starts)]
+    return [table.c.bucket_ns >= piece.from_ns, table.c.bucket_ns < piece.to_ns]
 
 
 def series(question: Filter, grain: int) -> Callable[[Table], list[ColumnElement[bool]]]:

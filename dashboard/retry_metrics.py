@@ -107,7 +107,7 @@ METRICS = (
     Metric(
         *("R19", "synchrony", "synchrony"),
         "variance / mean of the numbers of retries in single seconds, over the busiest five minutes (from a full multiple of five "
-        "minutes) of the latest 10,000 retries in the range",
+        "minutes) of the latest 5,000 retries in the range",
         *(
             "times",
             "About 1: retries come by chance; above 3 with 30 retries or more (`synchrony_retries`): they come together, no jitter.",

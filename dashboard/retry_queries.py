@@ -27,7 +27,7 @@ RETRY: Table = SQLModel.metadata.tables["retry"]
 # What the page of retries is asked by.
 BY = ("server", "tool", "client")
 # Retries that synchrony looks at, the latest of the range.
-LATEST = 10_000
+LATEST = 5_000
 _BOUNDS = (("gap_min_ns", "gap_max_ns"), ("recovery_min_ns", "recovery_max_ns"), ("growth_min", "growth_max"))
 _PACKED = ("gaps", "recoveries", "growths")
 
