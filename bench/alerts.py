@@ -43,7 +43,7 @@ KINDS = (
 def rules(count: int) -> str:
     """The built-in rules, and thresholds up to so many rules in all."""
     custom = []
-    for number in range(count - 7):
+    for number in range(count - len(read_rules(DEFAULTS).rules)):
         category, window = ("transient", "validation")[number % 2], (5, 10, 15)[number % 3]
         when = f"ratio(outcome=failure, category={category}) over {window}m > {40 + number % 50}% and calls >= 20"
         custom.append(f'[rules.custom_{number}]\nkind = "custom"\nseverity = "ticket"\nfor = "5m"\nwhen = "{when}"\n')

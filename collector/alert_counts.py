@@ -1,5 +1,6 @@
 """Every SQL statement that alerting measures by: sums of rollups, and what is behind a suspicion, each by index and bounded; reads only."""
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,7 +12,10 @@ from collector.series import GRAIN, Series, series_after
 from collector.statements import chunks, table
 from schemas.retry_tables import ChainRow, RetryRollupRow
 from schemas.rollups import MINUTE_S, SECOND_NS, Piece
-from schemas.tables import CallRow, RollupRow
+from schemas.suppression import EVALUATED, STANDS_NS, signals_in
+from schemas.suppression import Suspect as Suspected
+from schemas.suppression_tables import ByDesignRow, SuspectRow
+from schemas.tables import CallRow, MetaRow, RollupRow
 
 MINUTE_NS = MINUTE_S * SECOND_NS
 RETRY_SUMS = ("attempts", "failures", "retries", "wasted", "failed_last", "headless")
@@ -176,6 +180,24 @@ class AlertCounts:
         with self._reading() as connection:
             rows = connection.execute(query.order_by(call.start_ns.desc(), call.call_id.desc()).limit(STEPS)).all()
         return [SessionCall(row[0], row[1], row[2], row[3], row[4], row[5], call_name(row.trace_id, row.call_id)) for row in reversed(rows)]
+
+    def suspects(self, now_ns: int) -> list[Suspected]:
+        """Suspects of silent suppression that stood at a time, but for those that are by design."""
+        suspect, mark = table(SuspectRow).c, table(ByDesignRow).c
+        marked = select(mark.tool).where(mark.server == suspect.server, mark.tool == suspect.tool, mark.expires_ns > now_ns).exists()
+        standing = (suspect.found_ns <= now_ns, suspect.seen_ns >= now_ns - STANDS_NS)
+        names = ("environment", "server", "tool", "class_", "q", "empty", "known", "failure", "completed")
+        query = select(*(suspect[name] for name in names), suspect.signals).where(*standing, ~marked).limit(SUSPECTS)
+        with self._reading() as connection:
+            rows = connection.execute(query).all()
+        return [Suspected(*row[:4], signals_in(row.signals), *row[4:-1]) for row in rows]
+
+    def looked_for_suspects(self, now_ns: int) -> bool:
+        """Whether silent suppression was looked for lately."""
+        meta = table(MetaRow).c
+        with self._reading() as connection:
+            said = connection.execute(select(meta.value).where(meta.name == EVALUATED)).scalar()
+        return said is not None and json.loads(said)["at_ns"] >= now_ns - STANDS_NS
 
     def heard(self, series_ids: Sequence[int], from_ns: int, to_ns: int) -> list[int]:
         """The minutes in which some series have calls, in order."""

@@ -9,12 +9,10 @@ from sqlalchemy import Engine, delete, select
 from collector.statements import insert_for, table
 from schemas import contracts, suppression
 from schemas.contracts import ContractQuality
-from schemas.suppression import Suspect
+from schemas.suppression import EVALUATED, Suspect
 from schemas.suppression_tables import ByDesignRow, ContractRow, SuspectRow
 from schemas.tables import MetaRow
 
-# The fact that says when suppression was looked for last, and in which range.
-EVALUATED = "suppression_evaluated"
 PLACE = ["environment", "server", "tool"]
 
 

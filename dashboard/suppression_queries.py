@@ -10,22 +10,18 @@ from sqlmodel import SQLModel
 
 from dashboard.call_queries import CALL
 from dashboard.filters import Filter
-from dashboard.moments import HOUR_NS
 from dashboard.place_queries import placed
 from schemas import suppression_tables
 from schemas.contracts import ContractQuality, findings_in
 from schemas.export import call_record
 from schemas.rollups import OTHER_TOOLS
-from schemas.suppression import ByDesign, Suspect, signals_in
+from schemas.suppression import EVALUATED, STANDS_NS, ByDesign, Suspect, signals_in
 
 SUSPECT: Table = SQLModel.metadata.tables["suspect"]
 CONTRACT: Table = SQLModel.metadata.tables["contract"]
 BY_DESIGN: Table = SQLModel.metadata.tables["by_design"]
 META: Table = SQLModel.metadata.tables["meta"]
 
-EVALUATED = "suppression_evaluated"
-# The worker looks once an hour: what it found stands until the look after the next.
-STANDS_NS = 2 * HOUR_NS
 MOST = 200
 COUNTS = ("empty", "known", "failure", "completed")
 # Calls with a failed span inside that the page lists.

@@ -18,10 +18,10 @@ TRUE, HOLD, CLEAR, NO_DATA = "true", "hold", "clear", "no_data"
 # A storm of many sessions, and one of few or of one that makes most of it.
 FLEET, SINGLE = "fleet", "single"
 
-STORM, LOOP, BURN, EMPTY_RISE, HIDDEN, SILENCE, CUSTOM, TELEMETRY = (
-    *("storm", "loop", "burn", "empty_rise", "hidden_failures", "silence", "custom", "telemetry_missing"),
+STORM, LOOP, BURN, EMPTY_RISE, HIDDEN, SUSPECTS, SILENCE, CUSTOM, TELEMETRY = (
+    *("storm", "loop", "burn", "empty_rise", "hidden_failures", "suspects", "silence", "custom", "telemetry_missing"),
 )
-KINDS = (STORM, LOOP, BURN, EMPTY_RISE, HIDDEN, SILENCE, CUSTOM, TELEMETRY)
+KINDS = (STORM, LOOP, BURN, EMPTY_RISE, HIDDEN, SUSPECTS, SILENCE, CUSTOM, TELEMETRY)
 
 # Why a delivery is sent.
 FIRED, ESCALATED, REPEATED, FLAPPING, SOLVED, TEST = "firing", "escalated", "repeat", "flapping", "resolved", "test"

@@ -9,6 +9,10 @@ from typing import Any
 CONFIRMED, PROBABLE, POSSIBLE = "confirmed", "probable", "possible"
 # The surest first.
 CLASSES = (CONFIRMED, PROBABLE, POSSIBLE)
+# Under which name `meta` says when it was looked for last (at_ns), and in which range.
+EVALUATED = "suppression_evaluated"
+# The worker looks once an hour: what it found stands until the look after the next.
+STANDS_NS = 2 * 3_600 * 10**9
 
 Q1, Q2, Q3, Q4, Q5, Q6, Q7 = SIGNALS = ("Q1", "Q2", "Q3", "Q4", "Q5", "Q6", "Q7")
 

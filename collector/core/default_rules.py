@@ -63,6 +63,14 @@ keep_firing_for = "15m"
 points = 0.05
 calls = 50
 
+# Tools that may report failures as empty answers, as the hourly look for them says (docs/suppression.md). Never a page.
+[rules.suspects]
+kind = "suspects"
+severity = "ticket"
+for = "0s"
+keep_firing_for = "0s"
+least = "probable"        # possible: one signal; probable: two kinds of them; confirmed: failed spans inside empty answers
+
 # A tool that is called at this hour every week, or a server that sent all the time, is not heard of.
 [rules.silence]
 kind = "silence"

@@ -23,6 +23,7 @@ from schemas.alerting import (
     SILENCE,
     SOLVED,
     STORM,
+    SUSPECTS,
     TELEMETRY,
     Alert,
     Labels,
@@ -40,6 +41,7 @@ TITLES = {
     BURN: "Error budget burns",
     EMPTY_RISE: "More empty answers",
     HIDDEN: "Retries hide failures",
+    SUSPECTS: "Empty answers that may be failures",
     SILENCE: "Silence",
     CUSTOM: "Threshold",
     TELEMETRY: "No telemetry",
@@ -127,6 +129,12 @@ def summary(rule: Rule, evidence: Mapping[str, Any]) -> str:
     if rule.kind in (EMPTY_RISE, HIDDEN):
         what = "answers are known to be empty" if rule.kind == EMPTY_RISE else "attempts succeed, while operations do as before"
         return f"{evidence['part']} of {evidence['whole']} {what}{within}."
+    if rule.kind == SUSPECTS:
+        signals = ", ".join(evidence["signals"])
+        return (
+            f"{evidence['empty']} of {evidence['known']} answers are known to be empty, and some of them may be failures "
+            f"({evidence['confidence']}, by {signals}); {evidence['failures']} of {evidence['completed']} calls failed."
+        )
     if rule.kind in (SILENCE, TELEMETRY):
         if "silent_s" in evidence:
             return f"Nothing was heard for {_long(evidence['silent_s'])}."

@@ -19,13 +19,15 @@ from schemas.alerting import (
     SEVERITIES,
     SILENCE,
     STORM,
+    SUSPECTS,
     TELEMETRY,
     TICKET,
     WARN,
     Rule,
 )
+from schemas.suppression import CLASSES, PROBABLE
 
-_MORE = {LOOP: {"read_only"}, BURN: {"slo_of", "charged"}, CUSTOM: {"when"}}
+_MORE = {LOOP: {"read_only"}, BURN: {"slo_of", "charged"}, SUSPECTS: {"least"}, CUSTOM: {"when"}}
 _COMMON = {"kind", "severity", "for", "keep_firing_for", "servers", "tools", "labels", "runbook_url"}
 _NUMBERS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     STORM: {"retries": (1, 1e6), "warn": (0, 1), "page": (0, 1), "chance": (0, 1), "sessions": (1, 1e6)},
@@ -33,12 +35,23 @@ _NUMBERS: Mapping[str, Mapping[str, tuple[float, float]]] = {
     BURN: {"slo": (0.5, 0.999999)},
     EMPTY_RISE: {"points": (0, 1), "calls": (1, 1e6)},
     HIDDEN: {"points": (0, 1), "calls": (1, 1e6)},
+    SUSPECTS: {},
     SILENCE: {},
     TELEMETRY: {},
     CUSTOM: {"recover": (0, 1e9)},
 }
 _WHOLE = frozenset({"retries", "sessions", "alert", "read_only_times", "calls"})
-_SEVERITY = {STORM: PAGE, BURN: PAGE, LOOP: TICKET, EMPTY_RISE: TICKET, HIDDEN: INFO, SILENCE: TICKET, TELEMETRY: TICKET, CUSTOM: WARN}
+_SEVERITY = {
+    STORM: PAGE,
+    BURN: PAGE,
+    LOOP: TICKET,
+    EMPTY_RISE: TICKET,
+    HIDDEN: INFO,
+    SUSPECTS: TICKET,
+    SILENCE: TICKET,
+    TELEMETRY: TICKET,
+    CUSTOM: WARN,
+}
 _TIME = re.compile(r"(\d+)(s|m|h|d)")
 _UNITS_S = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
@@ -124,6 +137,12 @@ def _rule(name: str, given: Any, lines: Sequence[str], problems: list[tuple[int,
         if not isinstance(levels, dict) or not all(isinstance(one, float) and 0.5 <= one < 1 for one in levels.values()):
             wrong("slo_of", f'rule {name}: slo_of is a table of tools and levels, as in {{ "orders-mcp/get_order" = 0.999 }}')
         options["slo_of"] = levels
+    if kind == SUSPECTS:
+        if severity == PAGE:
+            wrong("severity", f"rule {name}: suspects are looked for once an hour and may be none: they never page")
+        options["least"] = given.get("least", PROBABLE)
+        if options["least"] not in CLASSES:
+            wrong("least", f"rule {name}: least is one of {', '.join(CLASSES)}")
     if kind == CUSTOM:
         options = _threshold(name, given, wrong)
     labels = given.get("labels", {})

@@ -16,7 +16,7 @@ from collector.core.messages import message, summary
 from collector.core.rounds import Round, advance
 from collector.core.rulebook import RuleBook
 from collector.work.counts import Counts
-from collector.work.detecting import budgets, loops, shares, silences, storms, thresholds
+from collector.work.detecting import budgets, loops, shares, silences, storms, suspects, thresholds
 from collector.work.detecting.saying import Lives, Said
 from collector.work.detecting.storms import Stormy
 from schemas.alerting import (
@@ -30,6 +30,7 @@ from schemas.alerting import (
     SEVERITIES,
     SILENCE,
     STORM,
+    SUSPECTS,
     TELEMETRY,
     Alert,
     Delivery,
@@ -99,7 +100,14 @@ def _ask(rule: Rule, counts: Counts, lives: Lives, stormy: Stormy, kinds: Mappin
         return storms.find(rule, counts, lives, stormy)
     if rule.kind == TELEMETRY:
         return silences.find_missing(rule, lives.values(), kinds, counts.now_ns)
-    simple = {BURN: budgets.find, LOOP: loops.find, EMPTY_RISE: shares.find_empty, HIDDEN: shares.find_hidden, SILENCE: silences.find}
+    simple = {
+        BURN: budgets.find,
+        LOOP: loops.find,
+        EMPTY_RISE: shares.find_empty,
+        HIDDEN: shares.find_hidden,
+        SUSPECTS: suspects.find,
+        SILENCE: silences.find,
+    }
     return simple.get(rule.kind, thresholds.find)(rule, counts, lives)
 
 

@@ -21,7 +21,7 @@ def test_what_init_writes_passes_the_check(run: Run, tmp_path: Path) -> None:
     assert run("rules", "init", file).exit_code == 0
     assert file.read_text() == DEFAULTS
     checked = run("rules", "check", file)
-    assert (checked.exit_code, checked.stdout) == (0, f"{file}: 7 rules, 0 channels, no mistake\n")
+    assert (checked.exit_code, checked.stdout) == (0, f"{file}: 8 rules, 0 channels, no mistake\n")
     again = run("rules", "init", file)
     assert again.exit_code == 1
     assert "is there already" in again.stderr
@@ -29,7 +29,7 @@ def test_what_init_writes_passes_the_check(run: Run, tmp_path: Path) -> None:
 
 
 def test_without_a_file_the_built_in_rules_are_checked(run: Run) -> None:
-    assert run("rules", "check").stdout == "built-in rules: 7 rules, 0 channels, no mistake\n"
+    assert run("rules", "check").stdout == "built-in rules: 8 rules, 0 channels, no mistake\n"
 
 
 @sentences(
@@ -49,6 +49,8 @@ def test_without_a_file_the_built_in_rules_are_checked(run: Run) -> None:
         "a severity that is none": ('[rules.a]\nkind = "storm"\nseverity = "high"\n', ":3: rule a: severity is one of"),
         "a label that every alert has": ('[rules.a]\nkind = "loop"\nlabels = { tool = "x" }\n', ":3: rule a: server and tool"),
         "a runbook that is no link": ('[rules.a]\nkind = "loop"\nrunbook_url = "javascript:alert(1)"\n', ":3: rule a: runbook_url"),
+        "suspects that page": ('[rules.a]\nkind = "suspects"\nseverity = "page"\n', ":3: rule a: suspects are looked for once an hour"),
+        "a confidence that is none": ('[rules.a]\nkind = "suspects"\nleast = "sure"\n', ":3: rule a: least is one of confirmed,"),
         "something else at the top": ('evironments = ["prod"]\n', ":1: `evironments` is not known"),
     },
 )
