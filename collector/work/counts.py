@@ -33,7 +33,7 @@ class Counts:
         self.store = store
         self.now_ns = 0
         self._environments = tuple(environments)
-        self._replaying = replaying
+        self.replaying = replaying
         self._of_tool: dict[Tool, list[int]] = {}
         self._last_series = 0
         # Tools and kinds in the order in which they came, and by the number of a series which of them it counts; -1 for none.
@@ -140,7 +140,7 @@ class Counts:
         if ago_s > window_s:
             # Long ago there may be no minutes any longer: as long a window from where it may begin.
             end = begin + window_s * SECOND_NS
-        if self._replaying and end > running:
+        if self.replaying and end > running:
             gone = sums(cover(running, end))
             gone[:, 1:] = gone[:, 1:] * (self.now_ns - running) // MINUTE_NS
             found = np.concatenate((sums(cover(begin, running)), gone))

@@ -10,12 +10,12 @@ from collector.core.rulebook import RuleBook
 from collector.work.counts import Counts
 from collector.work.past import PastCounts
 from collector.work.watch import evaluate
-from schemas.alerting import FIRING, HOUR_NS, SECOND_NS, TRUE, Alert, Finding, Labels
+from schemas.alerting import CLEAR, FIRING, HOUR_NS, SECOND_NS, TRUE, Alert, Finding, Labels
 
-# As often as the worker evaluates; where nothing is wrong, and where an alert only goes on, a look now and then is enough: every
-# stretch in which something turns out to be wrong is gone through again at the pace of the worker.
+# As often as the worker evaluates; where nothing is wrong, and where alerts only go on, a look now and then is enough: every stretch in
+# which something turns out to have begun or ended is gone through again at the pace of the worker.
 TICK_NS = 15 * SECOND_NS
-CALM_TICKS, FIRING_TICKS = 8, 4
+CALM_TICKS = 8
 
 
 @dataclass(slots=True)
@@ -66,6 +66,20 @@ class _Past:
             if alert.identity == (rule, labels) and alert.fired_ns is not None and (alert.resolved_ns or since_ns + 1) > since_ns:
                 yield alert.started_ns, alert.resolved_ns
 
+    def turns(self, findings: Sequence[Finding]) -> bool:
+        """Whether something begins by these findings, or begins to be over."""
+        ending = {alert.identity: alert.quiet_ns is not None for alert in self.open}
+        return any(
+            (one.condition == TRUE and one.identity not in ending) or (one.condition == CLEAR and ending.get(one.identity) is False)
+            for one in findings
+        )
+
+    def next_end(self, now_ns: int) -> int:
+        """The first look at which an alert that is about to be over may be so."""
+        ends = [alert.quiet_ns + self.rules[alert.rule].keep_firing_s * SECOND_NS for alert in self.open if alert.quiet_ns is not None]
+        ticks = [-(-(end - now_ns) // TICK_NS) for end in ends if end > now_ns]
+        return now_ns + min(ticks, default=CALM_TICKS) * TICK_NS
+
     def step(self, now_ns: int, findings: Sequence[Finding], failed: Sequence[str]) -> None:
         """Take what was said."""
         lately = {identity: [at for at, _ in fired if now_ns - at <= HOUR_NS] for identity, fired in self.fired.items()}
@@ -100,16 +114,15 @@ def replay(store: PastCounts, book: RuleBook, from_ns: int, to_ns: int, progress
     while now_ns <= to_ns:
         findings, failed = past.findings(now_ns)
         found.evaluations += 1
-        new = any(one.condition == TRUE and one.identity not in {alert.identity for alert in past.open} for one in findings)
-        if new and quiet and now_ns - calm_ns > TICK_NS:
-            # Something began since the last look: go back to it, and on at the pace of the worker.
+        if quiet and now_ns - calm_ns > TICK_NS and past.turns(findings):
+            # Something began or ended since the last look: go back to it, and on at the pace of the worker.
             now_ns, quiet = calm_ns + TICK_NS, False
             continue
+        turned = past.turns(findings)
         past.step(now_ns, findings, failed)
         calm_ns = now_ns
-        pending = any(alert.state != FIRING for alert in past.open)
-        quiet = not new and not pending
-        now_ns += TICK_NS * (1 if not quiet else FIRING_TICKS if past.open else CALM_TICKS)
+        quiet = not turned and all(alert.state == FIRING for alert in past.open)
+        now_ns = min(now_ns + CALM_TICKS * TICK_NS, past.next_end(now_ns)) if quiet else now_ns + TICK_NS
         progress(now_ns)
     fired = [alert for alert in past.known.values() if alert.fired_ns is not None]
     found.alerts = sorted(fired, key=lambda alert: (alert.fired_ns or 0, alert.id))

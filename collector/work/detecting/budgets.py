@@ -78,7 +78,7 @@ def find(rule: Rule, counts: Counts, lives: Lives) -> Said:
             nearest.see((long.ratio or 0.0) / burnt.limit, labels)
         if burning:
             shown = next(one for one in pairs if one[0].condition == TRUE)
-            evidence = _told(*shown, level) | evidence_of(behind(counts, [tool], shown[0].pair.short_s, alert))
+            evidence = _told(*shown, level) | behind(counts, [tool], shown[0].pair.short_s, alert, evidence_of)
             severity = up_to(shown[0].pair.severity, rule.severity)
             first = first_failure(counts, [tool], shown[0].pair.long_s) if alert is None else None
             findings.append(Finding(rule.name, labels, TRUE, severity, "", evidence, first))

@@ -1,8 +1,8 @@
 """What all detectors share: labels, what they say, and the evidence behind it."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from collector.alert_counts import Behind, call_name
 from collector.work.by_tool import Tool
@@ -11,8 +11,9 @@ from schemas.alerting import FIRING, SECOND_NS, SEVERITIES, Alert, Finding, Labe
 
 Lives = Mapping[tuple[str, Labels], Alert]
 EXAMPLES = 3
-# So long what is behind an alert that fires is not looked up again: its numbers are new each time.
-BEHIND_S = 120
+Found = TypeVar("Found")
+# So long what is behind an alert that fires is not looked up again, now and in the past: its numbers are new each time.
+BEHIND_S, BEHIND_PAST_S = 120, 3_600
 
 
 class Said(NamedTuple):
@@ -75,15 +76,15 @@ def evidence_of(calls: Sequence[Behind]) -> dict[str, Any]:
     }
 
 
-def behind(counts: Counts, tools: Sequence[Tool], window_s: int, alert: Alert | None) -> Sequence[Behind]:
-    """The last calls of some tools of one server, in a window that ends now; those of an alert that fires may be some minutes old."""
-    if not tools:
-        return ()
+def behind(counts: Counts, tools: Sequence[Tool], window_s: int, alert: Alert | None, tell: Callable[[Sequence[Behind]], Found]) -> Found:
+    """What the last calls of some tools of one server tell, in a window that ends now; of an alert that fires it may be older."""
 
-    def read() -> list[Behind]:
-        return counts.store.behind(tools[0][0], [tool for _, tool in tools], counts.begin_ns(window_s), counts.now_ns)
+    def read() -> Found:
+        known = counts.store.behind(tools[0][0], [tool for _, tool in tools], counts.begin_ns(window_s), counts.now_ns) if tools else []
+        return tell(known)
 
-    return counts.keep(("behind", *tools, window_s), BEHIND_S, read, anew=alert is None or alert.state != FIRING)
+    lasts_s = BEHIND_PAST_S if counts.replaying else BEHIND_S
+    return counts.keep((tell, *tools, window_s), lasts_s, read, anew=alert is None or alert.state != FIRING)
 
 
 def first_failure(counts: Counts, tools: Iterable[Tool], window_s: int) -> int | None:

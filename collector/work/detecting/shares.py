@@ -1,7 +1,9 @@
 """Shares that are not what they were: empty answers that rise, and failures that retries hide."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from collector.alert_counts import Behind
 from collector.core.changes import Change, Share, empty_rise, hidden_failures
 from collector.work.by_tool import ByTool, Retried, Tool
 from collector.work.counts import Counts
@@ -35,8 +37,7 @@ def find_empty(rule: Rule, counts: Counts, lives: Lives) -> Said:
         if said.condition == TRUE or alert is not None:
             evidence = _told(said, share, before, points, EMPTY_WINDOW_S, WEEK_S)
             if said.condition == TRUE:
-                calls = behind(counts, [tool], EMPTY_WINDOW_S, alert)
-                evidence |= evidence_of([call for call in calls if call.outcome == "success"])
+                evidence |= behind(counts, [tool], EMPTY_WINDOW_S, alert, _of_successes)
             findings.append(Finding(rule.name, labels, said.condition, rule.severity, "", evidence))
     return nearest.said(findings)
 
@@ -59,7 +60,7 @@ def find_hidden(rule: Rule, counts: Counts, lives: Lives) -> Said:
             evidence = _told(said, attempts, attempts_before, points, HIDDEN_WINDOW_S, HOUR_S)
             evidence |= {"operations": operations.whole, "operations_succeeded": operations.part}
             if said.condition == TRUE:
-                evidence |= evidence_of(behind(counts, [tool], HIDDEN_WINDOW_S, alert))
+                evidence |= behind(counts, [tool], HIDDEN_WINDOW_S, alert, evidence_of)
             findings.append(Finding(rule.name, labels, said.condition, rule.severity, "", evidence))
     return nearest.said(findings)
 
@@ -91,6 +92,10 @@ def _successes(sums: Retried) -> tuple[Share, Share]:
         Share(sums.attempts - sums.failures, sums.attempts),
         Share(max(0, sums.operations - sums.failed_last), sums.operations),
     )
+
+
+def _of_successes(calls: Sequence[Behind]) -> dict[str, Any]:
+    return evidence_of([call for call in calls if call.outcome == "success"])
 
 
 def _told(said: Change, now: Share, before: Share, points: float, window_s: int, before_s: int) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """Storms of retries, of each tool and of whole servers."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from collector.alert_counts import Behind
 from collector.core import storms
 from collector.core.stats import wilson
 from collector.core.storms import Judged, Limits, Window
@@ -93,12 +95,8 @@ def _of(
     evidence: dict[str, Any] = _told(window, baseline, said, limits)
     if said.condition == TRUE:
         noisy = [tool for tool in tools if counts.retried(FIVE_MINUTES_S).of(tool).retries] if len(tools) > 1 else list(tools)
-        calls = behind(counts, noisy, FIVE_MINUTES_S, alert)
-        by_session: dict[str, int] = {}
-        for call in calls:
-            if call.link == "retry":
-                by_session[session_of(call)] = by_session.get(session_of(call), 0) + 1
-        evidence |= {**evidence_of(calls), "sessions": len(by_session)}
+        by_session, told = behind(counts, noisy, FIVE_MINUTES_S, alert, _by_session)
+        evidence |= {**told, "sessions": len(by_session)}
         first = first_failure(counts, noisy, FIVE_MINUTES_S) if alert is None else None
         return Finding(rule.name, labels, TRUE, severity, storms.class_of(by_session, limits), evidence, first)
     if alert is None:
@@ -115,6 +113,11 @@ def _end(counts: Counts, labels: Labels, limits: Limits, alert: Alert) -> str:
     retries, attempts = counts.window_of(tools, from_ns) if from_ns < counts.now_ns else (0, 0)
     since = Window(retries, attempts, (counts.now_ns - from_ns) / 10**9)
     return storms.ended(since, silent_s(counts, server, names), limits, alert.severity, others_heard(counts, tools))
+
+
+def _by_session(calls: Sequence[Behind]) -> tuple[Mapping[str, int], dict[str, Any]]:
+    """The retries of each session, and what all calls tell."""
+    return Counter(session_of(call) for call in calls if call.link == "retry"), evidence_of(calls)
 
 
 def _told(window: Window, baseline: storms.Baseline | None, said: Judged, limits: Limits) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def find(rule: Rule, counts: Counts, lives: Lives) -> Said:
         said = condition(expression, part, whole)
         evidence = _told(expression, part, whole)
         if said == TRUE:
-            evidence |= evidence_of(behind(counts, [tool], expression.window_s, alive.get(labels)))
+            evidence |= behind(counts, [tool], expression.window_s, alive.get(labels), evidence_of)
         seen.add(labels)
         findings.append(Finding(rule.name, labels, said, rule.severity, "", evidence))
     findings.extend(Finding(rule.name, labels, NO_DATA, rule.severity) for labels in sorted(alive.keys() - seen))
