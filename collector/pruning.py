@@ -114,6 +114,12 @@ class PruneStore:
         # None where the file was made without incremental vacuum.
         return max(0, before - self.free_pages())
 
+    def checkpoint(self) -> None:
+        """Write what SQLite's log holds into its file, as far as nobody waits for it."""
+        if self._sqlite:
+            with self._engine.connect().execution_options(read_only=True) as connection:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+
     def free_pages(self) -> int:
         """How many pages of a SQLite file hold nothing."""
         with self._engine.connect().execution_options(read_only=True) as reading:
@@ -164,19 +170,23 @@ class PruneStore:
         ]
 
     def _buckets(self, name: str, before_ns: int, widths_s: Sequence[int], limit: int) -> int:
-        """Remove rows of the oldest buckets; whole buckets, so it may be a few more than the limit."""
+        """Remove the oldest rows, bucket by bucket and series by series: a wide bucket of many tools alone has thousands of them."""
         for model, grains in COUNTED:
             counted = table(model)
             for grain in grains:
                 for width_s in widths_s:
                     here = (counted.c.grain == grain, counted.c.width_s == width_s)
-                    old = select(counted.c.bucket_ns).where(*here, counted.c.bucket_ns < before_ns).order_by(counted.c.bucket_ns)
+                    place = (counted.c.bucket_ns, counted.c.series_id)
+                    old = select(*place).where(*here, counted.c.bucket_ns < before_ns).order_by(*place)
                     with self._engine.begin() as connection:
-                        buckets = list(connection.execute(old.limit(limit)).scalars())
-                        if not buckets:
+                        places = connection.execute(old.limit(limit)).all()
+                        if not places:
                             continue
                         self._reach(connection, name, before_ns)
-                        return connection.execute(delete(counted).where(*here, counted.c.bucket_ns <= buckets[-1])).rowcount
+                        bucket_ns, series_id = places[-1]
+                        whole = (counted.c.bucket_ns < bucket_ns,)
+                        part = (counted.c.bucket_ns == bucket_ns, counted.c.series_id <= series_id)
+                        return sum(connection.execute(delete(counted).where(*here, *which)).rowcount for which in (whole, part))
         return 0
 
     def _reach(self, connection: Connection, name: str, before_ns: int) -> None:

@@ -68,6 +68,18 @@ def test_each_kind_goes_after_its_time(database: Database) -> None:
     assert {count(database, name) for name in ("call", "tool_span", "ancestry", "tool_name", "duration")} == {0}
 
 
+def test_a_slice_of_counts_is_no_larger_where_one_bucket_has_many_tools(database: Database) -> None:
+    rows = [seeds.call(number, start_ns=NOW_NS - number, tool=f"tool_{number}") for number in range(1, 120)]
+    seeds.put_calls(database.engine, rows)
+    store, limits = PruneStore(database.engine), limits_at(NOW_NS + 500 * DAY_NS, database.settings)
+    slices = []
+    while removed := store.rollups(limits, 20):
+        slices.append(removed)
+    assert max(slices) == 20
+    assert database.rollup() == []
+    assert {count(database, name) for name in ("duration", "retry_rollup", "retry_histogram")} == {0}
+
+
 def test_counts_whose_calls_are_gone_stay_when_their_bucket_is_computed_again(database: Database) -> None:
     rows = put(database, 40)
     prune(database)
