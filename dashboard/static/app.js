@@ -55,10 +55,10 @@ function offerZone() {
 
 function startFolding() {
   const asked = new Set((new URLSearchParams(location.search).get("open") ?? "").split(",").filter(Boolean));
-  const folds = () => [...document.querySelectorAll("main details[data-keep]")];
+  const folds = () => [...document.querySelectorAll("details[data-keep]")];
   for (const details of folds()) details.open ||= asked.has(details.dataset.keep);
   document.addEventListener("toggle", (event) => {
-    if (event.target.matches("main details[data-keep]")) keep("open", folds().filter((one) => one.open).map((one) => one.dataset.keep).join(","));
+    if (event.target.matches("details[data-keep]")) keep("open", folds().filter((one) => one.open).map((one) => one.dataset.keep).join(","));
   }, true);
 }
 

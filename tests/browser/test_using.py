@@ -213,3 +213,26 @@ def test_everything_that_can_be_used_has_a_name(open_page: Open, address: str, s
              !(e.textContent.trim() || e.ariaLabel || e.labels?.length)).length"""
     )
     assert unnamed == 0
+
+
+def test_what_was_folded_out_is_in_the_address_and_a_reload_shows_it_again(open_page: Open, address: str, seeded: object) -> None:
+    watched = open_page()
+    page = watched.page
+    watched.visit(f"{address}/calls?range=1h")
+    opened = page.locator("details[open]")
+    expect(opened).to_have_count(0)
+    page.locator("summary", has_text="Columns").click()
+    page.locator("summary", has_text="More filters").click()
+    page.wait_for_url("**open=*")
+    expect(opened).to_have_count(2)
+    shared = page.url
+    page.reload()
+    expect(opened).to_have_count(2)
+    # Who is sent the address sees it too, and who folds one in sends one less.
+    other = open_page()
+    other.visit(shared)
+    expect(other.page.locator("details[open]")).to_have_count(2)
+    page.locator("summary", has_text="Columns").click()
+    expect(opened).to_have_count(1)
+    page.reload()
+    expect(opened).to_have_count(1)
