@@ -13,10 +13,11 @@ from collector.core.channels import WEBHOOK, ChannelConfig
 from collector.core.default_rules import DEFAULTS
 from collector.core.rounds import Identity
 from collector.core.rulebook import RuleBook, read_rules
+from collector.work.notify.outbox import Outbox
 from collector.work.past import PastCounts
 from collector.work.replaying import replay
 from collector.work.watch import Watch
-from schemas.alerting import FIRED, SECOND_NS
+from schemas.alerting import FIRED, SECOND_NS, Delivery
 from tests.database import Database
 from tests.spans import START_NS, request, tool_span
 
@@ -112,13 +113,14 @@ class Told(NamedTuple):
     severity: str
     class_: str
     tool: str | None
+    alert_id: str
     identity: Identity
     fired: int
     first_bad: float | None
 
 
 class Delay(NamedTuple):
-    """How soon a firing was told, in seconds of the fleet: after the first bad call, and after the earliest moment at which the rule
+    """How soon a firing was delivered, in seconds of the fleet: after the first bad call, and after the earliest moment at which the rule
     could have known it, all calls at hand."""
 
     rule: str
@@ -127,7 +129,18 @@ class Delay(NamedTuple):
 
     def __str__(self) -> str:
         first = "" if self.after_first_bad is None else f" {self.after_first_bad:.0f} s after the first bad call,"
-        return f"{self.rule}: told{first} {self.after_due:.0f} s after it could be known"
+        return f"{self.rule}: delivered{first} {self.after_due:.0f} s after it could be known"
+
+
+class Inbox:
+    """A channel that is always reached: when each event of an alert arrived first."""
+
+    def __init__(self) -> None:
+        self.arrived: dict[tuple[str, str], int] = {}
+
+    def send(self, delivery: Delivery, now_ns: int) -> None:
+        """Take a delivery."""
+        self.arrived.setdefault((delivery.alert_id, delivery.event), (now_ns - START_NS) // SECOND_NS)
 
 
 class Watched:
@@ -139,6 +152,7 @@ class Watched:
         self.store = AlertStore(database.engine)
         self.told: list[Told] = []
         self.ticks: list[int] = []
+        self.inbox = Inbox()
         self._ids = count(1)
         self.restart()
 
@@ -171,7 +185,9 @@ class Watched:
             first_bad = None if alert.first_bad_ns is None else (alert.first_bad_ns - START_NS) / SECOND_NS
             said = (alert.rule, alert.severity, alert.class_, alert.label("tool"))
             fired = ((alert.fired_ns or 0) - START_NS) // SECOND_NS
-            self.told.append(Told(now_s, event, *said, alert.identity, fired, first_bad))
+            self.told.append(Told(now_s, event, *said, alert.id, alert.identity, fired, first_bad))
+        # The outbox is looked into once a second.
+        Outbox(self.store, {EVERYTHING.name: self.inbox}, lambda: START_NS + (now_s + 1) * SECOND_NS).step()
 
     def delays(self) -> list[Delay]:
         """How soon what fired was told, unless it was muted first. When it could be known is what a replay of all that is stored says."""
@@ -183,7 +199,8 @@ class Watched:
         for one in self.told:
             if one.event == FIRED and one.fired == one.at:
                 due = min(fired[one.identity], key=lambda at: abs(at - one.at))
-                found.append(Delay(one.rule, None if one.first_bad is None else one.at - one.first_bad, one.at - due))
+                at = self.inbox.arrived[one.alert_id, FIRED]
+                found.append(Delay(one.rule, None if one.first_bad is None else at - one.first_bad, at - due))
         return found
 
     def of(self, rule: str) -> list[tuple[str, str]]:
