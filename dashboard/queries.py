@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, CompoundSelect, Connection, Engine, Table, func, literal, select, union_all
@@ -211,6 +211,8 @@ def percentiles_of(tally: Tally, packed: bytes) -> Percentiles:
 def names(connection: Connection, question: Filter) -> dict[str, tuple[str, ...]]:
     """What the filters offer: values of environment, server, client and tool in the last day of the range, most calls first."""
     last_day = question.unfiltered.last_day()
+    # From a wide bucket on: which names there are is no count, and narrow buckets at the edge are most of the rows.
+    last_day = replace(last_day, from_ns=last_day.from_ns - last_day.from_ns % (WIDTHS_S[-2] * SECOND_NS))
     dimensions = ("environment", "server", "client", "tool")
     counts: dict[str, dict[str, int]] = {name: defaultdict(int) for name in dimensions}
     for grain, wanted in ((grain_of(dimensions), ("client",)), (grain_of({"server", "tool"}), ("environment", "server", "tool"))):
