@@ -139,7 +139,7 @@ class SuppressionCounts:
             return [Inner(*row) for row in connection.execute(query)]
 
     def repeats(self, from_ns: int, to_ns: int) -> list[Again]:
-        """The newest calls that ask the same again in their session, and what the answer before was; a bounded number."""
+        """The newest calls that ask the same again in their session or trace, and what the answer before was; a bounded number."""
         call, earlier = table(CallRow), table(CallRow).alias("earlier")
         lately = (
             select(*(call.c[name] for name in (*Again._fields[:-1], "session", "arguments_hash", "start_ns")))
@@ -149,15 +149,14 @@ class SuppressionCounts:
             .subquery()
             .c
         )
-        same = [earlier.c[name] == lately[name] for name in ("session", "tool", "server", "arguments_hash")]
-        before = (
-            select(earlier.c.emptiness)
-            .where(*same, earlier.c.start_ns < lately.start_ns)
-            .order_by(earlier.c.start_ns.desc())
-            .limit(1)
-            .scalar_subquery()
-        )
-        query: Any = select(*(lately[name] for name in Again._fields[:-1]), before)
+
+        def before(shared: str) -> Any:
+            same = [earlier.c[name] == lately[name] for name in (shared, "tool", "server", "arguments_hash")]
+            answers = select(earlier.c.emptiness).where(*same, earlier.c.start_ns < lately.start_ns)
+            return answers.order_by(earlier.c.start_ns.desc()).limit(1).scalar_subquery()
+
+        # Many emitters name no session: what belongs together has one trace.
+        query: Any = select(*(lately[name] for name in Again._fields[:-1]), func.coalesce(before("session"), before("trace_id")))
         with self._reading() as connection:
             return [Again(*row) for row in connection.execute(query)]
 

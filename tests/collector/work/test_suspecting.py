@@ -96,3 +96,31 @@ def test_each_signal_has_calls_to_look_at(engine: Engine, fleet: Fleet) -> None:
         for signal in suspect.signals:
             assert 1 <= len(signal.examples) <= 3, signal.id
             assert f"{signal.k:,}" in signal.says
+
+
+@sentences(
+    "sessions, traces, before",
+    {
+        "in one session": (("s", "s"), (1, 2), "empty"),
+        "in one trace, by an emitter that names no session": ((None, None), (1, 1), "empty"),
+        "in one trace, the session changed": (("s", "t"), (1, 1), "empty"),
+        "nowhere that is kept": ((None, None), (1, 2), None),
+    },
+)
+def test_what_is_asked_again_is_known_by_session_or_by_trace(
+    engine: Engine, sessions: tuple[str | None, str | None], traces: tuple[int, int], before: str | None
+) -> None:
+    asked = [
+        seeds.call(
+            10 - number,
+            trace_id=trace.to_bytes(16, "big"),
+            session=session,
+            arguments_hash=7,
+            emptiness="data" if number else "empty",
+            link="repeat" if number else "new",
+        )
+        for number, (session, trace) in enumerate(zip(sessions, traces, strict=True))
+    ]
+    seeds.put_calls(engine, asked)
+    [again] = SuppressionCounts(engine).repeats(0, seeds.NOW_NS)
+    assert again.before == before
