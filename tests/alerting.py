@@ -146,8 +146,9 @@ class Inbox:
 class Watched:
     """A database under watch, with the clock of the fleet; `told` is what was told of it."""
 
-    def __init__(self, database: Database, rules: str = DEFAULTS) -> None:
+    def __init__(self, database: Database, rules: str = DEFAULTS, *, delivering: bool = False) -> None:
         self.database = database
+        self.delivering = delivering
         self.book: RuleBook = read_rules(rules)
         self.store = AlertStore(database.engine)
         self.told: list[Told] = []
@@ -186,8 +187,9 @@ class Watched:
             said = (alert.rule, alert.severity, alert.class_, alert.label("tool"))
             fired = ((alert.fired_ns or 0) - START_NS) // SECOND_NS
             self.told.append(Told(now_s, event, *said, alert.id, alert.identity, fired, first_bad))
-        # The outbox is looked into once a second.
-        Outbox(self.store, {EVERYTHING.name: self.inbox}, lambda: START_NS + (now_s + 1) * SECOND_NS).step()
+        if self.delivering:
+            # The outbox is looked into once a second.
+            Outbox(self.store, {EVERYTHING.name: self.inbox}, lambda: START_NS + (now_s + 1) * SECOND_NS).step()
 
     def delays(self) -> list[Delay]:
         """How soon what fired was told, unless it was muted first. When it could be known is what a replay of all that is stored says."""

@@ -17,7 +17,7 @@ AT_MOST_S = TICK_S + 20
 @pytest.fixture
 def watched(database: Database, record_property: Callable[[str, object], None]) -> Iterator[Watched]:
     """Each scenario is delivered as soon as what is stored allows; how soon is in the summary of the run."""
-    watched = Watched(database)
+    watched = Watched(database, delivering=True)
     yield watched
     delays = watched.delays()
     record_property(ALERT_DELAYS, [str(delay) for delay in delays])

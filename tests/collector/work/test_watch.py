@@ -45,7 +45,7 @@ def test_a_tick_writes_alert_transitions_and_deliveries_together(watched: Watche
     changes = watched.database.rows("SELECT from_state, to_state FROM transition ORDER BY at_ns, place")
     assert [tuple(row.values()) for row in changes] == [("inactive", "pending"), ("pending", "firing")]
     [delivery] = watched.database.rows("SELECT alert_id, channel, event, state FROM delivery")
-    assert delivery == {"alert_id": alert["id"], "channel": "all", "event": "firing", "state": "sent"}
+    assert delivery == {"alert_id": alert["id"], "channel": "all", "event": "firing", "state": "due"}
     [rule] = watched.database.rows("SELECT name, value, threshold, error FROM rule_state")
     assert rule["value"] > rule["threshold"] == 0.5
 
