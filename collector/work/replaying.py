@@ -114,11 +114,11 @@ def replay(store: PastCounts, book: RuleBook, from_ns: int, to_ns: int, progress
     while now_ns <= to_ns:
         findings, failed = past.findings(now_ns)
         found.evaluations += 1
-        if quiet and now_ns - calm_ns > TICK_NS and past.turns(findings):
+        turned = past.turns(findings)
+        if quiet and turned and now_ns - calm_ns > TICK_NS:
             # Something began or ended since the last look: go back to it, and on at the pace of the worker.
             now_ns, quiet = calm_ns + TICK_NS, False
             continue
-        turned = past.turns(findings)
         past.step(now_ns, findings, failed)
         calm_ns = now_ns
         quiet = not turned and all(alert.state == FIRING for alert in past.open)
