@@ -28,7 +28,6 @@ class Retried(NamedTuple):
         return self.attempts - self.retries + self.headless
 
 
-NOTHING = Retried()
 Numbers = npt.NDArray[np.int64]
 
 
@@ -60,7 +59,7 @@ class RetriedByTool:
     def of(self, tool: Tool) -> Retried:
         """Those of one tool."""
         row = self.rows.get(tool, len(self.sums))
-        return Retried(*self.sums[row].tolist()) if row < len(self.sums) else NOTHING
+        return Retried(*self.sums[row].tolist()) if row < len(self.sums) else Retried()
 
     def each(self, name: str) -> ByTool:
         """One of the sums of every tool."""

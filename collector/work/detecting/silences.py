@@ -14,19 +14,18 @@ WEEK_S = 7 * 86_400
 
 def find(rule: Rule, counts: Counts, lives: Lives) -> Said:
     """What a silence rule says of tools and of servers. Where nobody at all is heard, nothing is said of single ones."""
-    now = counts.retried(HOUR_S)
-    weeks = [counts.retried(HOUR_S, week * WEEK_S) for week in range(1, WEEKS + 1)]
+    calls_now = counts.retried(HOUR_S).each("attempts")
+    weeks = [counts.retried(HOUR_S, week * WEEK_S).each("attempts") for week in range(1, WEEKS + 1)]
     findings = []
-    calls_now = now.each("attempts")
     # A tool that is called is not silent: of the others, those that were called in one of the weeks.
-    busy = {tool for week in weeks for tool in week.each("attempts").where(week.each("attempts").numbers >= BUSY)}
+    busy = {tool for week in weeks for tool in week.where(week.numbers >= BUSY)}
     usual = {tool for tool in busy if not calls_now.of(tool) and rule.watches(*tool)}
     alive = {tool_of(labels) for name, labels in lives if name == rule.name}
     lately = counts.retried(SERVER_SILENT_S).each("attempts")
     heard = bool(lately.numbers.any())
     for server, tool in sorted(usual | {(server, tool) for server, tool in alive if tool is not None}):
         labels = labels_for(rule, server, tool)
-        before = [week.each("attempts").of((server, tool)) for week in weeks]
+        before = [week.of((server, tool)) for week in weeks]
         calls = calls_now.of((server, tool))
         condition = tool_silent(calls, before)
         if condition == TRUE and not heard:
